@@ -1,0 +1,22 @@
+# Compiler flags for everything that is ours, as one interface target. The launchers (ccache, mold) are used where found.
+add_library(baton_options INTERFACE)
+target_compile_options(baton_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Werror -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports coroutine frames falsely: its allocation and deallocation are matched by Asio, not by the compiler.
+  target_compile_options(baton_options INTERFACE -Wno-mismatched-new-delete)
+endif()
+target_include_directories(baton_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+if(BATON_SANITIZE)
+  add_compile_options(-fsanitize=${BATON_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BATON_SANITIZE})
+endif()
+
+find_program(BATON_CCACHE ccache)
+if(BATON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BATON_CCACHE})
+endif()
+find_program(BATON_MOLD mold)
+if(BATON_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
