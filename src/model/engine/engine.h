@@ -1,0 +1,59 @@
+// The seam between scheduling and computing: one forward step of a batch.
+//
+//   roles (prefill, decode, aggregated)  --StepBatch-->  Engine  --StepOutput-->  roles
+//
+// Prefill chunks and decode steps are the same thing: rows of tokens whose keys and values go into given pages. An
+// engine holds no request state, so a sequence may be computed by one rank and continued by another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/kv/kv_layout.h"
+#include "model/text/sampling.h"
+#include "runtime/ids.h"
+#include "runtime/task.h"
+
+namespace baton {
+
+// One sequence's share of a step: `tokens` sit at positions [position, position + tokens.size()), and the keys and
+// values of [0, position) are already in the pages. All spans and pointers belong to the role and stay valid and
+// unchanged until the step has completed.
+struct StepSequence {
+  std::span<const TokenId> tokens;
+  std::uint32_t position = 0;
+  std::byte* arena = nullptr;        // base of the arena the pages are in; sequences of one step may use several
+  std::span<const PageId> pages;     // page table from position 0; covers position + tokens.size()
+  const SamplingParams* sampling = nullptr;  // null: only keys and values are wanted (a chunk that is not the last)
+  TokenHistory history;              // for penalties; `position + tokens.size()` is the sampled token's position
+  std::span<const TokenId> banned;   // token ids that must not be drawn now (end of text before min_tokens)
+};
+
+struct StepBatch {
+  std::vector<StepSequence> sequences;
+  bool urgent = false;  // decode steps go first where ranks share compute
+};
+
+// sampled[i] belongs to sequences[i]; empty where no sampling was asked for.
+struct StepOutput {
+  std::vector<std::optional<SampledToken>> sampled;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // Computes one step. Completes on the caller's context when all rows are done and all pages written; other threads
+  // do the work. Cancellation does not interrupt it: the caller waits for the end, because pages are being written.
+  // Throws Error(Errc::internal) when the device failed; the pages' contents are then undefined.
+  virtual Task<StepOutput> step(StepBatch batch) = 0;
+
+  virtual const KvLayout& kv_layout() const noexcept = 0;
+  virtual std::uint32_t vocab_size() const noexcept = 0;
+  virtual std::uint32_t context_length() const noexcept = 0;  // positions the model was made for
+};
+
+}  // namespace baton
