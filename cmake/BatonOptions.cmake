@@ -14,7 +14,9 @@ endif()
 
 find_program(BATON_CCACHE ccache)
 if(BATON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${BATON_CCACHE})
+  # Paths relative to the tree, so that a clone in another folder finds what this one compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${BATON_CCACHE})
 endif()
 find_program(BATON_MOLD mold)
 if(BATON_MOLD)
