@@ -1,0 +1,67 @@
+// Who may write which pages: a lease is the right to them, a pin says that something may still touch them.
+//
+//   free --acquire--> leased --lease ends, no pin--> free
+//                       |
+//                       +--lease ends, pinned--> quarantined --last pin ends--> free
+//
+// Both are handles into one KvPool, used on the pool's thread only, and end before the pool does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/ids.h"
+
+namespace baton {
+
+class KvPool;
+class KvLease;
+
+// Keeps pages from being given out again, whatever becomes of their lease: while bytes of them are being sent, or
+// while a peer may still write into them.
+class KvPin final {
+ public:
+  KvPin() = default;
+  KvPin(KvPin&& other) noexcept;
+  KvPin& operator=(KvPin&& other) noexcept;
+  ~KvPin() { release(); }
+
+  explicit operator bool() const noexcept { return pool_ != nullptr; }
+  std::span<const PageId> pages() const noexcept { return pages_; }
+  void release() noexcept;  // the destructor's work, earlier; no effect the second time
+
+ private:
+  friend class KvLease;
+  KvPin(KvPool& pool, std::vector<PageId> pages) : pool_(&pool), pages_(std::move(pages)) {}
+
+  KvPool* pool_ = nullptr;
+  std::vector<PageId> pages_;
+};
+
+// The pages of one sequence, in the order of its positions. Move-only; an empty one holds nothing.
+class KvLease final {
+ public:
+  KvLease() = default;
+  KvLease(KvLease&& other) noexcept;
+  KvLease& operator=(KvLease&& other) noexcept;
+  ~KvLease() { release(); }
+
+  explicit operator bool() const noexcept { return pool_ != nullptr; }
+  std::span<const PageId> pages() const noexcept { return pages_; }
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(pages_.size()); }
+
+  // Pins the pages held now; pages that extend() adds later are not covered. REQUIRES a lease that holds a pool.
+  KvPin pin() const;
+  // Returns the pages to the pool: free where no pin holds them, else in quarantine until the last pin ends.
+  void release() noexcept;
+
+ private:
+  friend class KvPool;
+  KvLease(KvPool& pool, std::vector<PageId> pages) : pool_(&pool), pages_(std::move(pages)) {}
+
+  KvPool* pool_ = nullptr;
+  std::vector<PageId> pages_;
+};
+
+}  // namespace baton
