@@ -11,6 +11,13 @@ if(BATON_SANITIZE)
   add_compile_options(-fsanitize=${BATON_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BATON_SANITIZE})
 endif()
+if(BATON_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "BATON_FUZZ needs clang: use the preset 'clang'")
+  endif()
+  # The libraries need the coverage counters; only the fuzz programs get libFuzzer's main().
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 find_program(BATON_CCACHE ccache)
 if(BATON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

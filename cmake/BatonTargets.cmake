@@ -16,3 +16,58 @@ function(baton_test name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endfunction()
+
+# baton_python_test(NAME SCRIPT [VENV] [ARGS ...] [LABELS ...]): a Python test, its script relative to the root of the
+# tree. It runs on the system's python3 with the standard library alone, or with VENV in the environment of
+# tools/python_env (skipped, visibly, where that cannot be had).
+function(baton_python_test name script)
+  cmake_parse_arguments(arg "VENV" "" "ARGS;LABELS" ${ARGN})
+  if(arg_VENV)
+    set(launcher ${CMAKE_SOURCE_DIR}/tools/python_env --run)
+  else()
+    set(launcher python3)
+  endif()
+  add_test(NAME ${name} COMMAND ${launcher} ${CMAKE_SOURCE_DIR}/${script} ${arg_ARGS})
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} ENVIRONMENT "BATON_BUILD_DIR=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+
+# baton_fuzz(NAME SOURCES ... LINKS ...): a libFuzzer program build/<preset>/fuzz/NAME, where BATON_FUZZ is on. Its kept
+# corpus lies in tests/fuzz/corpus/NAME; .ci/run gives every program in that folder a minute.
+function(baton_fuzz name)
+  if(NOT BATON_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE baton_options ${arg_LINKS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endfunction()
+
+# baton_header_check(): the target header_check compiles every header of src/ and sim/ by itself. A header that is the
+# first include of its own .cc file is proven by that already. The list is made anew whenever CMake configures.
+function(baton_header_check)
+  file(GLOB_RECURSE headers RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src/*.h
+    ${CMAKE_SOURCE_DIR}/sim/*.h)
+  set(sources "")
+  foreach(header ${headers})
+    string(REGEX REPLACE "\\.h$" ".cc" source ${header})
+    string(REGEX REPLACE "^src/" "" include ${header})
+    if(EXISTS ${CMAKE_SOURCE_DIR}/${source})
+      file(STRINGS ${CMAKE_SOURCE_DIR}/${source} first REGEX "^#include" LIMIT_COUNT 1)
+      if(first STREQUAL "#include \"${include}\"")
+        continue()
+      endif()
+    endif()
+    set(generated ${CMAKE_BINARY_DIR}/header_check/${header}.cc)
+    file(CONFIGURE OUTPUT ${generated} CONTENT "#include \"${include}\"\n")
+    list(APPEND sources ${generated})
+  endforeach()
+  add_library(header_check OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_compile_options(header_check PRIVATE -O0 -g0)
+  target_link_libraries(header_check PRIVATE baton_options baton_beast fmt::fmt)
+endfunction()
