@@ -1,0 +1,60 @@
+#include "model/kv/kv_arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "runtime/check.h"
+#include "runtime/errors.h"
+
+namespace baton {
+namespace {
+
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+// As half floats about -27500, as floats about -3e31: no key or value of a working model is made of only this.
+constexpr std::byte kPoison{0xf6};
+
+}  // namespace
+
+KvArena::KvArena(const KvLayout& layout, std::uint32_t pages) : layout_(layout), pages_(pages) {
+  BATON_CHECK(layout.page_bytes() > 0 && pages > 0, layout.page_bytes(), pages);
+  if (pages > (std::numeric_limits<std::size_t>::max() - kHugePageBytes) / layout.page_bytes()) {
+    throw Error(Errc::too_large,
+                fmt::format("{} KV pages of {} bytes do not fit the address space", pages, layout.page_bytes()));
+  }
+  mapped_bytes_ = (bytes() + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw Error(Errc::too_large, fmt::format("cannot reserve {} bytes for {} KV pages", mapped_bytes_, pages));
+  }
+  madvise(memory, mapped_bytes_, MADV_HUGEPAGE);  // an optimisation; kernels without it work as well
+  base_ = static_cast<std::byte*>(memory);
+}
+
+KvArena::~KvArena() {
+  munmap(base_, mapped_bytes_);
+}
+
+std::span<std::byte> KvArena::page(PageId page) {
+  BATON_CHECK(page < pages_, page, pages_);
+  return {base_ + page * layout_.page_bytes(), layout_.page_bytes()};
+}
+
+std::span<const std::byte> KvArena::page(PageId page) const {
+  BATON_CHECK(page < pages_, page, pages_);
+  return {base_ + page * layout_.page_bytes(), layout_.page_bytes()};
+}
+
+void KvArena::poison(PageId page) {
+  std::ranges::fill(this->page(page), kPoison);
+}
+
+bool KvArena::poisoned(PageId page) const {
+  return std::ranges::all_of(this->page(page), [](std::byte value) { return value == kPoison; });
+}
+
+}  // namespace baton
