@@ -1,0 +1,15 @@
+// How the file readers refuse: Error(Errc::bad_file) with the file in front, and names from the file made harmless.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace baton {
+
+// Throws Error(Errc::bad_file) saying "ORIGIN: MESSAGE".
+[[noreturn]] void fail_file(const std::string& origin, const std::string& message);
+
+// A name out of a file, for a message: in single quotes, unprintable bytes as \xNN, cut after 64 bytes.
+std::string quoted(std::string_view text);
+
+}  // namespace baton
