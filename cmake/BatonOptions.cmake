@@ -1,4 +1,4 @@
-# Compiler flags for everything that is ours, as one interface target. The launchers (ccache, mold) are used where found.
+# Compiler flags for everything that is ours, as one interface target. ccache and mold are used where found.
 add_library(baton_options INTERFACE)
 target_compile_options(baton_options INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Werror -fno-omit-frame-pointer)
