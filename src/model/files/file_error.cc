@@ -12,7 +12,7 @@ void fail_file(const std::string& origin, const std::string& message) {
   throw Error(Errc::bad_file, fmt::format("{}: {}", origin, message));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 64;
   std::string result = "'";
   for (const char c : text.substr(0, kShown)) {

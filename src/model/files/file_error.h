@@ -10,6 +10,6 @@ namespace baton {
 [[noreturn]] void fail_file(const std::string& origin, const std::string& message);
 
 // A name out of a file, for a message: in single quotes, unprintable bytes as \xNN, cut after 64 bytes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace baton

@@ -81,11 +81,11 @@ std::optional<std::int64_t> as_i64(const WideInteger& integer) noexcept {
   if (value.kind == GgufKind::array) {
     kind += fmt::format(" of {} {}", value.count, to_string(value.element_kind));
   }
-  fail_file(file.name(), fmt::format("key {} is of type {}, {} was expected", quoted(key), kind, wanted));
+  fail_file(file.name(), fmt::format("key {} is of type {}, {} was expected", in_quotes(key), kind, wanted));
 }
 
 [[noreturn]] void fail_absent(const GgufFile& file, std::string_view key) {
-  fail_file(file.name(), fmt::format("key {} is missing", quoted(key)));
+  fail_file(file.name(), fmt::format("key {} is missing", in_quotes(key)));
 }
 
 const GgufValue& array_value(const GgufFile& file, std::string_view key, const GgufValue& value,
@@ -149,7 +149,7 @@ std::optional<std::uint64_t> GgufFile::find_u64(std::string_view key) const {
     fail_kind(*this, key, *value, "an integer");
   }
   if (integer->negative) {
-    fail_file(name(), fmt::format("key {} is {}, which must not be negative", quoted(key),
+    fail_file(name(), fmt::format("key {} is {}, which must not be negative", in_quotes(key),
                                   static_cast<std::int64_t>(integer->bits)));
   }
   return integer->bits;
@@ -166,7 +166,7 @@ std::optional<std::int64_t> GgufFile::find_i64(std::string_view key) const {
   }
   const auto result = as_i64(*integer);
   if (!result) {
-    fail_file(name(), fmt::format("key {} is {}, which is out of range", quoted(key), integer->bits));
+    fail_file(name(), fmt::format("key {} is {}, which is out of range", in_quotes(key), integer->bits));
   }
   return result;
 }
@@ -181,7 +181,7 @@ std::optional<double> GgufFile::find_f64(std::string_view key) const {
     fail_kind(*this, key, *value, "a number");
   }
   if (!std::isfinite(*real)) {
-    fail_file(name(), fmt::format("key {} is {}, which is no finite number", quoted(key), *real));
+    fail_file(name(), fmt::format("key {} is {}, which is no finite number", in_quotes(key), *real));
   }
   return real;
 }
@@ -199,7 +199,7 @@ std::optional<bool> GgufFile::find_bool(std::string_view key) const {
     fail_kind(*this, key, *value, "a bool");
   }
   if (integer->negative || integer->bits > 1) {
-    fail_file(name(), fmt::format("key {} is a bool, but neither 0 nor 1", quoted(key)));
+    fail_file(name(), fmt::format("key {} is a bool, but neither 0 nor 1", in_quotes(key)));
   }
   return integer->bits == 1;
 }

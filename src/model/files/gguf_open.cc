@@ -65,7 +65,7 @@ void GgufFile::Index::append(const Index& part) {
   for (const GgufTensor& tensor : part.tensors) {
     tensors.push_back(tensor);
     if (!tensor_places.emplace(tensor.name, tensors.size() - 1).second) {
-      fail_file(part.name, fmt::format("tensor {} is in an earlier part too", quoted(tensor.name)));
+      fail_file(part.name, fmt::format("tensor {} is in an earlier part too", in_quotes(tensor.name)));
     }
   }
   file_bytes += part.file_bytes;

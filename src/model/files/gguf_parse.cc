@@ -160,7 +160,7 @@ std::uint64_t data_bytes(const Cursor& cursor, const GgufTensor& tensor, const s
 TensorEntry read_tensor(Cursor& cursor, std::uint64_t index) {
   TensorEntry entry;
   entry.tensor.name = cursor.string(fmt::format("the name of tensor {}", index));
-  const std::string what = fmt::format("tensor {}", quoted(entry.tensor.name));
+  const std::string what = fmt::format("tensor {}", in_quotes(entry.tensor.name));
   if (entry.tensor.name.empty() || entry.tensor.name.size() > kTensorNameBytesMax) {
     cursor.fail(fmt::format("{} (number {}) has a name of {} bytes, 1 to {} are possible", what, index,
                             entry.tensor.name.size(), kTensorNameBytesMax));
@@ -197,7 +197,7 @@ std::uint64_t alignment_of(const Cursor& cursor, const GgufValue* value) {
 void place_tensors(const Cursor& cursor, std::vector<TensorEntry>& entries, std::span<const std::byte> data,
                    std::uint64_t alignment) {
   for (TensorEntry& entry : entries) {
-    const std::string what = fmt::format("tensor {}", quoted(entry.tensor.name));
+    const std::string what = fmt::format("tensor {}", in_quotes(entry.tensor.name));
     if (entry.offset % alignment != 0) {
       cursor.fail(fmt::format("{} starts at offset {}, not a multiple of {}", what, entry.offset, alignment));
     }
@@ -216,8 +216,8 @@ void place_tensors(const Cursor& cursor, std::vector<TensorEntry>& entries, std:
   for (std::size_t i = 1; i < by_offset.size(); ++i) {
     const TensorEntry& before = *by_offset[i - 1];
     if (before.offset + before.bytes > by_offset[i]->offset) {
-      cursor.fail(fmt::format("tensors {} and {} overlap at offset {}", quoted(before.tensor.name),
-                              quoted(by_offset[i]->tensor.name), by_offset[i]->offset));
+      cursor.fail(fmt::format("tensors {} and {} overlap at offset {}", in_quotes(before.tensor.name),
+                              in_quotes(by_offset[i]->tensor.name), by_offset[i]->offset));
     }
   }
 }
@@ -277,7 +277,7 @@ void GgufFile::Index::read(std::span<const std::byte> bytes) {
   }
   for (std::uint64_t i = 0; i < value_count; ++i) {
     const std::string_view key = cursor.string(fmt::format("metadata key {}", i));
-    const std::string what = fmt::format("key {}", quoted(key));
+    const std::string what = fmt::format("key {}", in_quotes(key));
     if (key.empty() || key.size() > kKeyBytesMax) {
       cursor.fail(fmt::format("metadata key {} has {} bytes, 1 to {} are possible", i, key.size(), kKeyBytesMax));
     }
@@ -291,7 +291,7 @@ void GgufFile::Index::read(std::span<const std::byte> bytes) {
   for (std::uint64_t i = 0; i < tensor_count; ++i) {
     entries.push_back(read_tensor(cursor, i));
     if (!tensor_places.emplace(entries.back().tensor.name, i).second) {
-      cursor.fail(fmt::format("tensor {} occurs twice", quoted(entries.back().tensor.name)));
+      cursor.fail(fmt::format("tensor {} occurs twice", in_quotes(entries.back().tensor.name)));
     }
   }
   const auto place = value_places.find("general.alignment");

@@ -28,6 +28,8 @@ enum class RopeScaling : std::uint8_t {
   divisors,  // one divisor a pair, stored in the file (GGUF's rope_freqs.weight)
 };
 
+std::string_view to_string(RopeScaling scaling) noexcept;
+
 struct RopeShape {
   double base = 10000.0;
   RopeScaling scaling = RopeScaling::none;
