@@ -1,0 +1,9 @@
+#include "kernels/isa/attention_body.h"
+
+namespace baton::kernels {
+
+const AttentionKernels& avx512_attention_kernels() noexcept {
+  return kAttentionKernels;
+}
+
+}  // namespace baton::kernels

@@ -1,0 +1,257 @@
+// Attention over Vec; included by attention_<isa>.cc
+//
+// A block of 64 positions is brought to f32 once: keys transposed, [head_dim][64], so that scores of neighbouring
+// positions lie side by side, values as they are. All query rows of the tile then use it, four at a time. A decode
+// row goes through the same code as a row of a prefill tile: a score is one chain over ascending head_dim, a value one
+// chain over ascending positions, so results do not depend on the tile.
+#pragma once
+
+#include "kernels/isa/exp_body.h"
+#include "kernels/isa/vector.h"
+#include "kernels/kernel_table.h"
+
+namespace baton::kernels {
+namespace {
+
+constexpr float kMinusInfinity = -__builtin_inff();
+
+struct alignas(64) TileBuffers {
+  float q[kTileRowsMax * kHeadDimMax];           // [row][head_dim], times scale
+  float keys[kHeadDimMax * kAttentionBlock];     // [head_dim][block]
+  float values[kAttentionBlock * kHeadDimMax];   // [block][padded head_dim]
+  float scores[kTileRowsMax * kAttentionBlock];  // [row][block]
+  float factor[kTileRowsMax];                    // what the block's new maximum makes of earlier sums
+};
+
+const std::byte* position_row(const AttentionTile& tile, std::uint32_t position, std::size_t offset) noexcept {
+  const KvLayoutView& layout = *tile.layout;
+  const std::size_t value_bytes = layout.type == KvType::f16 ? 2 : 4;
+  const std::uint32_t page = tile.sequence->pages[position / layout.page_tokens];
+  return tile.sequence->arena + page * layout.page_bytes + offset +
+         position % layout.page_tokens * (layout.head_dim * value_bytes);
+}
+
+void widen_row(const std::byte* row, KvType type, std::size_t head_dim, float* out) noexcept {
+  std::size_t d = 0;
+  if (type == KvType::f32) {
+    const auto* floats = reinterpret_cast<const float*>(row);
+    for (; d < head_dim; ++d) {
+      out[d] = floats[d];
+    }
+    return;
+  }
+  const auto* halves = reinterpret_cast<const std::uint16_t*>(row);
+  for (; d + kLanes <= head_dim; d += kLanes) {
+    store(out + d, load_f16(halves + d));
+  }
+  if (d < head_dim) {
+    std::uint16_t tail[kLanes] = {};
+    for (std::size_t i = 0; d + i < head_dim; ++i) {
+      tail[i] = halves[d + i];
+    }
+    float wide[kLanes];
+    store(wide, load_f16(tail));
+    for (std::size_t i = 0; d + i < head_dim; ++i) {
+      out[d + i] = wide[i];
+    }
+  }
+}
+
+void load_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, TileBuffers& buffers) noexcept {
+  const std::size_t head_dim = tile.layout->head_dim;
+  const std::size_t padded = padded_head_dim(head_dim);
+  float row[kHeadDimMax];
+  for (std::uint32_t j = 0; j < count; ++j) {
+    widen_row(position_row(tile, begin + j, tile.k_offset), tile.layout->type, head_dim, row);
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      buffers.keys[d * kAttentionBlock + j] = row[d];
+    }
+    float* values = buffers.values + j * padded;
+    widen_row(position_row(tile, begin + j, tile.v_offset), tile.layout->type, head_dim, values);
+    for (std::size_t d = head_dim; d < padded; ++d) {
+      values[d] = 0;
+    }
+  }
+  for (std::size_t d = 0; d < head_dim && count < kAttentionBlock; ++d) {
+    for (std::size_t j = count; j < kAttentionBlock; ++j) {
+      buffers.keys[d * kAttentionBlock + j] = 0;
+    }
+  }
+}
+
+template <std::size_t Rows>
+void score_rows(const float* q, const float* keys, std::size_t head_dim, float* scores) noexcept {
+  for (std::size_t j = 0; j < kAttentionBlock; j += kTileCols * kLanes) {
+    Vec sums[Rows][kTileCols];
+    for (auto& row : sums) {
+      for (Vec& sum : row) {
+        sum = splat(0);
+      }
+    }
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      Vec k[kTileCols];
+      for (std::size_t c = 0; c < kTileCols; ++c) {
+        k[c] = load(keys + d * kAttentionBlock + j + c * kLanes);
+      }
+      for (std::size_t r = 0; r < Rows; ++r) {
+        const Vec query = splat(q[r * head_dim + d]);
+        for (std::size_t c = 0; c < kTileCols; ++c) {
+          sums[r][c] = fma(k[c], query, sums[r][c]);
+        }
+      }
+    }
+    for (std::size_t r = 0; r < Rows; ++r) {
+      for (std::size_t c = 0; c < kTileCols; ++c) {
+        store(scores + r * kAttentionBlock + j + c * kLanes, sums[r][c]);
+      }
+    }
+  }
+}
+
+// Turns a row's scores into weights relative to the new maximum; only the first `count` positions exist for the row.
+void weigh_row(float* scores, std::uint32_t count, float& largest, float& sum, float& factor) noexcept {
+  for (std::size_t j = count; j < kAttentionBlock; ++j) {
+    scores[j] = kMinusInfinity;
+  }
+  Vec top = load(scores);
+  for (std::size_t j = kLanes; j < kAttentionBlock; j += kLanes) {
+    top = larger(top, load(scores + j));
+  }
+  const float block_largest = largest_lane(top);
+  const float new_largest = block_largest > largest ? block_largest : largest;
+  float lanes[kLanes];
+  store(lanes, exp_lanes(splat(largest - new_largest)));
+  factor = lanes[0];
+  for (std::size_t j = 0; j < kAttentionBlock; j += kLanes) {
+    store(scores + j, exp_lanes(load(scores + j) - splat(new_largest)));
+  }
+  for (std::size_t j = count; j < kAttentionBlock; ++j) {
+    scores[j] = 0;  // exp_lanes has no exact zero
+  }
+  Vec total = load(scores);
+  for (std::size_t j = kLanes; j < kAttentionBlock; j += kLanes) {
+    total = total + load(scores + j);
+  }
+  sum = sum * factor + sum_lanes(total);
+  largest = new_largest;
+}
+
+template <std::size_t Rows, std::size_t Cols>
+void add_values(const float* weights, const float* values, std::size_t padded, std::uint32_t count, const float* factor,
+                float* out) noexcept {
+  Vec sums[Rows][Cols];
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t c = 0; c < Cols; ++c) {
+      sums[r][c] = load(out + r * padded + c * kLanes) * splat(factor[r]);
+    }
+  }
+  for (std::uint32_t j = 0; j < count; ++j) {
+    Vec v[Cols];
+    for (std::size_t c = 0; c < Cols; ++c) {
+      v[c] = load(values + j * padded + c * kLanes);
+    }
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const Vec weight = splat(weights[r * kAttentionBlock + j]);
+      for (std::size_t c = 0; c < Cols; ++c) {
+        sums[r][c] = fma(v[c], weight, sums[r][c]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t c = 0; c < Cols; ++c) {
+      store(out + r * padded + c * kLanes, sums[r][c]);
+    }
+  }
+}
+
+template <std::size_t Rows>
+void add_rows(const TileBuffers& buffers, std::size_t row, std::size_t padded, std::uint32_t count,
+              float* out) noexcept {
+  const float* weights = buffers.scores + row * kAttentionBlock;
+  std::size_t d = 0;
+  for (; d + kTileCols * kLanes <= padded; d += kTileCols * kLanes) {
+    add_values<Rows, kTileCols>(weights, buffers.values + d, padded, count, buffers.factor + row, out + d);
+  }
+  for (; d < padded; d += kLanes) {
+    add_values<Rows, 1>(weights, buffers.values + d, padded, count, buffers.factor + row, out + d);
+  }
+}
+
+// One block of positions for rows [first_row, rows) of the tile.
+void attend_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, std::uint32_t first_row,
+                  TileBuffers& buffers, const AttentionPartial& partial) noexcept {
+  const std::size_t head_dim = tile.layout->head_dim;
+  const std::size_t padded = padded_head_dim(head_dim);
+  const std::uint32_t rows = tile.tokens * tile.heads;
+  std::uint32_t row = first_row;
+  for (; row + 4 <= rows; row += 4) {
+    score_rows<4>(buffers.q + row * head_dim, buffers.keys, head_dim, buffers.scores + row * kAttentionBlock);
+  }
+  for (; row < rows; ++row) {
+    score_rows<1>(buffers.q + row * head_dim, buffers.keys, head_dim, buffers.scores + row * kAttentionBlock);
+  }
+  for (row = first_row; row < rows; ++row) {
+    const std::uint32_t own = tile.first_position + row / tile.heads - begin + 1;  // positions of the block it sees
+    weigh_row(buffers.scores + row * kAttentionBlock, own < count ? own : count, partial.largest[row], partial.sum[row],
+              buffers.factor[row]);
+  }
+  for (row = first_row; row + 4 <= rows; row += 4) {
+    add_rows<4>(buffers, row, padded, count, partial.values + row * padded);
+  }
+  for (; row < rows; ++row) {
+    add_rows<1>(buffers, row, padded, count, partial.values + row * padded);
+  }
+}
+
+void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, const AttentionPartial& partial) {
+  TileBuffers buffers;
+  const std::size_t head_dim = tile.layout->head_dim;
+  const std::size_t padded = padded_head_dim(head_dim);
+  const std::uint32_t rows = tile.tokens * tile.heads;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const float* q = tile.q + row / tile.heads * tile.q_stride + row % tile.heads * head_dim;
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      buffers.q[row * head_dim + d] = q[d] * tile.scale;
+    }
+  }
+  const auto first_row_of = [&](std::uint32_t position) noexcept {
+    return position > tile.first_position ? (position - tile.first_position) * tile.heads : 0;
+  };
+  for (std::uint32_t row = first_row_of(begin); row < rows; ++row) {
+    partial.largest[row] = kMinusInfinity;
+    partial.sum[row] = 0;
+    for (std::size_t d = 0; d < padded; ++d) {
+      partial.values[row * padded + d] = 0;
+    }
+  }
+  for (std::uint32_t block = begin; block < end; block += kAttentionBlock) {
+    const std::uint32_t count = end - block < kAttentionBlock ? end - block : kAttentionBlock;
+    load_block(tile, block, count, buffers);
+    attend_block(tile, block, count, first_row_of(block), buffers, partial);
+  }
+}
+
+void merge_partials(const AttentionPartial& total, const AttentionPartial& other, std::size_t padded) {
+  const float largest = *total.largest > *other.largest ? *total.largest : *other.largest;
+  float mine[kLanes];
+  float theirs[kLanes];
+  store(mine, exp_lanes(splat(*total.largest - largest)));
+  store(theirs, exp_lanes(splat(*other.largest - largest)));
+  for (std::size_t d = 0; d < padded; d += kLanes) {
+    store(total.values + d, fma(load(total.values + d), splat(mine[0]), load(other.values + d) * splat(theirs[0])));
+  }
+  *total.sum = *total.sum * mine[0] + *other.sum * theirs[0];
+  *total.largest = largest;
+}
+
+void finish_row(const AttentionPartial& total, std::size_t head_dim, float* out) {
+  const float inverse = 1.0F / *total.sum;
+  for (std::size_t d = 0; d < head_dim; ++d) {
+    out[d] = total.values[d] * inverse;
+  }
+}
+
+constexpr AttentionKernels kAttentionKernels = {attend_range, merge_partials, finish_row};
+
+}  // namespace
+}  // namespace baton::kernels

@@ -1,0 +1,9 @@
+#include "kernels/isa/float_matmul_body.h"
+
+namespace baton::kernels {
+
+MatmulKernel portable_float_matmul(PackedFormat format) noexcept {
+  return float_kernel(format);
+}
+
+}  // namespace baton::kernels

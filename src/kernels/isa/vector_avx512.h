@@ -1,0 +1,62 @@
+// Vec of sixteen floats. See vector_avx2.h for the rules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <immintrin.h>
+
+namespace baton::kernels {
+namespace {
+
+using Vec = __m512;
+constexpr std::size_t kLanes = 16;
+constexpr std::size_t kTileCols = 4;  // vectors side by side in a register tile of 4 rows: 16 sums of 32 registers
+
+inline Vec splat(float value) noexcept {
+  return _mm512_set1_ps(value);
+}
+inline Vec load(const float* p) noexcept {
+  return _mm512_loadu_ps(p);
+}
+inline void store(float* p, Vec v) noexcept {
+  _mm512_storeu_ps(p, v);
+}
+inline Vec load_f16(const std::uint16_t* p) noexcept {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Vec load_bf16(const std::uint16_t* p) noexcept {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+inline void store_f16(std::uint16_t* p, Vec v) noexcept {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+inline Vec fma(Vec a, Vec b, Vec c) noexcept {
+  return _mm512_fmadd_ps(a, b, c);
+}
+inline Vec larger(Vec a, Vec b) noexcept {
+  return _mm512_max_ps(a, b);
+}
+inline Vec smaller(Vec a, Vec b) noexcept {
+  return _mm512_min_ps(a, b);
+}
+inline Vec magnitude(Vec a) noexcept {
+  return _mm512_abs_ps(a);
+}
+inline float sum_lanes(Vec v) noexcept {
+  return _mm512_reduce_add_ps(v);
+}
+inline float largest_lane(Vec v) noexcept {
+  return _mm512_reduce_max_ps(v);
+}
+inline Vec power_of_two(Vec n) noexcept {  // n integral, -126 to 127
+  const __m512i exponent = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(exponent, 23));
+}
+inline void store_int8(std::int8_t* p, Vec v) noexcept {  // v integral
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+
+}  // namespace
+}  // namespace baton::kernels
