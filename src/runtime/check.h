@@ -23,9 +23,9 @@ template <class... Values>
 
 }  // namespace baton::detail
 
-#define BATON_CHECK(condition, ...)                                                                              \
-  do {                                                                                                           \
-    if (!(condition)) [[unlikely]] {                                                                             \
+#define BATON_CHECK(condition, ...)                                                                                \
+  do {                                                                                                             \
+    if (!(condition)) [[unlikely]] {                                                                               \
       ::baton::detail::check_failed_with(#condition, __FILE__, __LINE__, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__); \
-    }                                                                                                            \
+    }                                                                                                              \
   } while (false)

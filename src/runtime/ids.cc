@@ -18,10 +18,16 @@ const char* to_string(Role role) noexcept {
   return "unknown role";
 }
 
-std::string to_string(RankId rank) { return fmt::format("{}/{}", to_string(rank.role), rank.index); }
+std::string to_string(RankId rank) {
+  return fmt::format("{}/{}", to_string(rank.role), rank.index);
+}
 
-std::string to_string(RoomId room) { return fmt::format("{:016x}", room.value); }
+std::string to_string(RoomId room) {
+  return fmt::format("{:016x}", room.value);
+}
 
-std::string to_string(InstanceId instance) { return fmt::format("{:016x}{:016x}", instance.high, instance.low); }
+std::string to_string(InstanceId instance) {
+  return fmt::format("{:016x}{:016x}", instance.high, instance.low);
+}
 
 }  // namespace baton

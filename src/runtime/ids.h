@@ -21,8 +21,8 @@ struct StrongId {
 using RoomId = StrongId<struct RoomTag, std::uint64_t>;        // one hand-over attempt of one sample
 using RequestId = StrongId<struct RequestTag, std::uint64_t>;  // one sample of one client request, as the router counts
 
-using PageId = std::uint32_t;   // index of a page inside one arena; an index, used in arrays and kernels as it is
-using TokenId = std::int32_t;   // index in the vocabulary; never negative once admitted
+using PageId = std::uint32_t;  // index of a page inside one arena; an index, used in arrays and kernels as it is
+using TokenId = std::int32_t;  // index in the vocabulary; never negative once admitted
 
 // One start of one process (or of one simulated rank): a restart at the same address is a different instance.
 struct InstanceId {
@@ -41,9 +41,9 @@ struct RankId {
 };
 
 const char* to_string(Role role) noexcept;
-std::string to_string(RankId rank);           // "prefill/0"
-std::string to_string(RoomId room);           // 16 hexadecimal digits
-std::string to_string(InstanceId instance);   // 32 hexadecimal digits
+std::string to_string(RankId rank);          // "prefill/0"
+std::string to_string(RoomId room);          // 16 hexadecimal digits
+std::string to_string(InstanceId instance);  // 32 hexadecimal digits
 
 }  // namespace baton
 

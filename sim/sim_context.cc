@@ -1,0 +1,78 @@
+#include "sim/sim_context.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/op.h"
+
+namespace baton {
+
+SimContext::~SimContext() {
+  destroy_coroutines();
+  {
+    const Inside inside(*this);
+    asio_context_.end();
+  }
+  destroy_coroutines();
+  close_remote();
+}
+
+void SimContext::run() {
+  const Inside inside(*this);
+  while (step_before(kNever)) {
+  }
+}
+
+void SimContext::run_until(TimePoint time) {
+  const Inside inside(*this);
+  while (step_before(time)) {
+  }
+  now_ = std::max(now_, time);
+}
+
+bool SimContext::step() {
+  const Inside inside(*this);
+  return step_before(kNever);
+}
+
+bool SimContext::step_before(TimePoint limit) {
+  take_remote();
+  if (run_one()) {
+    return true;
+  }
+  if (errands_out() > 0) {
+    bring_errands_home();
+    return true;
+  }
+  if (timers().empty() || timers().next_time() > limit) {
+    return false;
+  }
+  now_ = std::max(now_, timers().next_time());
+  expire_front();
+  return true;
+}
+
+// Blocks the thread until every completion owed has arrived, so that neither the clock nor the order of events depends
+// on how fast other threads are.
+void SimContext::bring_errands_home() {
+  std::vector<Op*> arrived;
+  std::size_t errands = 0;
+  while (errands < errands_out()) {
+    OpQueue queue = remote()->take();
+    while (Op* op = queue.pop()) {
+      errands += op->errand_order > 0 ? 1 : 0;
+      arrived.push_back(op);
+    }
+    if (errands < errands_out() && remote()->prepare_sleep()) {
+      remote()->wait_for_bell();
+      remote()->awake();
+    }
+  }
+  std::stable_sort(arrived.begin(), arrived.end(),
+                   [](const Op* a, const Op* b) { return a->errand_order < b->errand_order; });
+  for (Op* op : arrived) {
+    push_ready(op);
+  }
+}
+
+}  // namespace baton

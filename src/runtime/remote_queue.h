@@ -1,0 +1,45 @@
+// RemoteQueue: the door through which other threads hand work to a Context, and the bell that wakes it.
+//
+// Shared by the context and by everyone who may still push, so that a late push to a context that is gone is refused
+// instead of touching freed memory. Pushing is lock-free; ring() is async-signal-safe.
+#pragma once
+
+#include <atomic>
+
+#include "runtime/op.h"
+
+namespace baton {
+
+class RemoteQueue final {
+ public:
+  RemoteQueue();  // throws Error(Errc::internal) when the process is out of descriptors
+  RemoteQueue(const RemoteQueue&) = delete;
+  RemoteQueue& operator=(const RemoteQueue&) = delete;
+  ~RemoteQueue();
+
+  // Any thread. False once closed: the op still belongs to the caller, who must not invoke it through a context.
+  [[nodiscard]] bool push(Op* op) noexcept;
+
+  // Any thread, and from a signal handler: makes bell() readable, so that a sleeping owner looks up.
+  void ring() noexcept;
+
+  // The rest is the owner's.
+  OpQueue take() noexcept;  // everything pushed so far, oldest first
+  bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }
+  bool prepare_sleep() noexcept;  // true: nothing is here, and the next push rings; then wait for bell()
+  void awake() noexcept { asleep_.store(false, std::memory_order_relaxed); }
+  int bell() const noexcept { return bell_; }  // an eventfd, readable when rung
+  void silence() noexcept;                     // clears the bell
+  void wait_for_bell() noexcept;               // blocks the thread until rung, clears it
+  OpQueue close() noexcept;                    // refuses all later pushes, returns what was inside
+
+ private:
+  static OpQueue oldest_first(Op* newest) noexcept;
+
+  Op closed_mark_{nullptr};
+  std::atomic<Op*> head_{nullptr};  // newest first
+  std::atomic<bool> asleep_{false};
+  int bell_ = -1;
+};
+
+}  // namespace baton
