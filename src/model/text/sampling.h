@@ -43,6 +43,7 @@ struct SamplingParams {
 };
 
 inline constexpr std::uint32_t kTopLogprobsMax = 128;
+inline constexpr float kLogprobMin = -9999.0F;  // instead of minus infinity, which JSON cannot carry (as vLLM does)
 
 struct TokenLogprob {
   TokenId id = 0;
@@ -82,16 +83,27 @@ class Sampler final {
 
  private:
   struct Candidate {
-    float logit;
-    TokenId id;
+    float logit = 0.0F;
+    TokenId id = 0;
+    float weight = 0.0F;  // exp of (logit - highest) / temperature
+
+    Candidate() = default;
+    Candidate(float logit_in, TokenId id_in, float weight_in = 0.0F) : logit(logit_in), id(id_in), weight(weight_in) {}
   };
+  static constexpr std::size_t kSlack = 256;  // candidates that are cheaper to sort than to avoid sorting
   static bool better(const Candidate& a, const Candidate& b) noexcept;
 
-  void adjust(const SamplingParams& params, const TokenHistory& history, std::span<const TokenId> banned);
-  void penalise(const SamplingParams& params, const TokenHistory& history);
-  TokenId draw(const SamplingParams& params, std::uint64_t position, float highest);
-  TokenId draw_from_all(double uniform, float highest, float temperature);
-  TokenId draw_from_candidates(const SamplingParams& params, double uniform, float highest);
+  std::span<const float> adjusted(std::span<const float> logits, const SamplingParams& params,
+                                  const TokenHistory& history, std::span<const TokenId> banned);
+  bool in_row(TokenId id) const noexcept;
+  void penalise_repetition(const SamplingParams& params, const TokenHistory& history);
+  void penalise_output(const SamplingParams& params, std::span<const TokenId> output);
+  TokenId draw(std::span<const float> row, const SamplingParams& params, double uniform, float highest);
+  TokenId draw_from_all(std::span<const float> row, const SamplingParams& params, double uniform, float highest);
+  double gather_limited(std::span<const float> row, const SamplingParams& params, float highest);
+  double gather_nucleus(std::span<const float> row, const SamplingParams& params, float highest);
+  float keep_best(std::size_t k);
+  std::size_t sort_nucleus(double wanted, double& mass);
 
   std::vector<float> row_;      // adjusted logits
   std::vector<float> weights_;  // exp of them
@@ -103,8 +115,11 @@ class Sampler final {
 Result<SampledToken> sample(std::span<const float> logits, const SamplingParams& params, const TokenHistory& history,
                             std::uint64_t position, std::span<const TokenId> banned = {});
 
-// Log-softmax of raw logits at some ids: for echo and prompt log-probabilities. NaN counts as minus infinity.
+// The parts of a log-softmax over raw logits, for echo and prompt log-probabilities: a token's log-probability is
+// logprob_of(its logit, log_sum_exp(row)).
 float log_sum_exp(std::span<const float> logits);
+float logprob_of(float logit, float log_sum);
+// The `count` most likely, best first; fewer if fewer are possible at all.
 std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, std::size_t count, float log_sum);
 
 // In [0, 1), from (seed, position) alone.

@@ -40,11 +40,12 @@ class Tokenizer final {
   // Encodes the segments as one text: pieces may span segments, control tokens are matched inside trusted ones only.
   std::vector<TokenId> encode(std::span<const TextSegment> segments, bool add_special = false) const;
 
-  // Valid UTF-8: bytes that form no character become U+FFFD. skip_special leaves control tokens out. Ids must be in
-  // range. A stream of tokens goes through TextStream instead.
+  // Valid UTF-8: bytes that form no character become U+FFFD. skip_special leaves control tokens out.
+  // A stream of tokens goes through TextStream instead.
   std::string decode(std::span<const TokenId> ids, bool skip_special = true) const;
 
-  // The bytes a token stands for; any cut through a character is possible. Id must be in range.
+  // The bytes a token stands for; any cut through a character is possible. None for ids out of range, which a model
+  // whose logits have padding rows may produce.
   std::string_view token_bytes(TokenId id) const;
   std::optional<TokenId> find(std::string_view bytes) const;  // the token that stands for exactly these bytes
 
@@ -56,6 +57,7 @@ class Tokenizer final {
 
  private:
   struct Tables;
+  class Encoding;
   std::unique_ptr<const Tables> tables_;
 };
 
