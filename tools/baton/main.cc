@@ -1,0 +1,11 @@
+// The program: `baton serve`, `baton generate`, `baton model info`.
+#include <vector>
+
+#include "tools/baton/command_line.h"
+#include "tools/baton/commands.h"
+
+int main(int argc, char** argv) {
+  baton::ModelInfoCommand model_info;
+  std::vector<baton::Command> commands = {model_info.command()};
+  return baton::run_command_line(argc, argv, commands);
+}
