@@ -72,6 +72,7 @@ struct PrefillTimes {
   std::int64_t waiting_ns = 0;  // from the request's arrival at the rank to its first step
   std::int64_t compute_ns = 0;  // inside steps
   std::int64_t pushing_ns = 0;  // from the end of the last step to the last page being applied
+  std::uint32_t chunks = 0;     // steps the prompt took
   friend bool operator==(const PrefillTimes&, const PrefillTimes&) = default;
 };
 

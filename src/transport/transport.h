@@ -27,17 +27,18 @@
 #include <span>
 
 #include "model/kv/kv_lease.h"
-#include "runtime/clock.h"
 #include "runtime/errors.h"
 #include "runtime/ids.h"
 #include "runtime/task.h"
+#include "runtime/time.h"
 #include "transport/transfer.h"
 
 namespace baton {
 
 // One hand-over on the prefill side. Destroying it, at whatever stage, tells the receiver exactly once that no write of
 // this sender can land any more; a receiver that has not succeeded by then fails with failure(), or with aborted if
-// there is none. Not destroyed while push() or finish() runs, and not after its sender.
+// there is none. Not destroyed while push() or finish() runs, nor while an engine writes into direct_arena(), nor after
+// its sender.
 class Outgoing {
  public:
   virtual ~Outgoing() = default;
@@ -51,14 +52,16 @@ class Outgoing {
   // are those of source_pages in source_arena (ignored when direct_arena() is used, where only the count matters). A
   // page may be pushed again; the last push wins. Completes when the pages are applied at the target and the source may
   // be changed. Source pages and arena must stay valid until it completes, and the span with them.
-  // Not cancellable: posted writes are waited for. One push at a time.
+  // Cancelled: throws, but not before the writes it has posted can land no more; the hand-over has then failed with
+  // aborted. One push at a time.
   // Fails with the code of failure(): aborted (the target abandoned the room; prefill may stop computing), peer_lost,
   // transfer_failed, invalid_argument (pages outside of the landing). After a failure nothing can succeed any more.
   virtual Task<Result<>> push(std::uint32_t first_page, std::span<const PageId> source_pages,
                               const std::byte* source_arena) = 0;
 
   // Sends the record and waits for the target's answer that everything was counted. Called once, after every push has
-  // completed. Fails as push() does, and with timeout at the deadline. Cancelled: throws, and the outcome is unknown.
+  // completed. Fails as push() does, and with timeout at the deadline. Cancelled: throws, and the hand-over has
+  // failed with aborted on this side, though it may have arrived.
   virtual Task<Result<>> finish(SideRecord record, TimePoint deadline) = 0;
 
   // Ends the hand-over with a cause, which the receiver gets at once; the first cause stays. Pages remain quarantined
@@ -139,19 +142,19 @@ class KvReceiver {
  public:
   virtual ~KvReceiver() = default;
 
-  // Takes the lease and says where to write. From here on the room ends in exactly one of: arrived() completing, or
-  // abandon(). Fails with invalid_argument when the room is open or was open lately (the lease then returns its pages),
-  // or the lease's size does not fit the token counts.
+  // Takes the lease and says where to write. From here on the room ends in exactly one of: arrived() ending, or
+  // abandon(); whoever drops the landing without either leaks the pages. Fails, and the lease returns its pages, with
+  // invalid_argument when the room is open or was lately, or when the lease's size does not fit the token counts, and
+  // with peer_lost when the source is known to be gone.
   virtual Result<Landing> expect(Expectation expectation) = 0;
 
   // Waits for the verdict. At the deadline it abandons the room itself, with Errc::timeout. One caller a room; a room
-  // that is not open (abandoned before) gives a failure at once. Cancelled: throws, and the room stays open: abandon
-  // it.
+  // that is not open (abandoned before) gives a failure at once. Cancelled: throws, and the room has been abandoned.
   virtual Task<Arrival> arrived(TransferId id, TimePoint deadline) = 0;
 
   // The caller has lost interest: an arrived() that waits completes with this cause at once, the sender is told to
-  // stop, and the pages stay in quarantine until it has. No effect on a room that already has its verdict or is
-  // unknown.
+  // stop, and the pages stay in quarantine until it has. Where nobody waits in arrived(), the room is forgotten, a
+  // verdict that has come with its pages too. No effect on a room that is unknown.
   virtual void abandon(TransferId id, Failure cause) noexcept = 0;
 
   // The peer cannot write any more (its process has ended, its connection and memory registration are torn down): its

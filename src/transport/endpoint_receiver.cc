@@ -1,0 +1,119 @@
+#include "transport/endpoint_receiver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/check.h"
+
+namespace baton {
+namespace {
+
+constexpr std::size_t kGonePeersMax = 64;
+
+}  // namespace
+
+// Registers a waiter for as long as its frame lives. A frame that ends without the verdict gives the room up.
+class EndpointReceiver::Waiting final {
+ public:
+  Waiting(EndpointReceiver& receiver, TransferId id, Pulse& pulse) : receiver_(receiver), id_(id) {
+    const bool alone = receiver_.waiting_.try_emplace(id, &pulse).second;
+    BATON_CHECK(alone, to_string(id));
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    receiver_.waiting_.erase(id_);
+    receiver_.abandon(id_, Failure(Errc::aborted, to_string(receiver_.endpoint_.self()), "nobody waits any more"));
+  }
+
+ private:
+  EndpointReceiver& receiver_;
+  TransferId id_;
+};
+
+EndpointReceiver::EndpointReceiver(Context& context, Endpoint& endpoint, const KvLayout& layout,
+                                   std::uint64_t model_hash)
+    : context_(context), endpoint_(endpoint), layout_(layout), model_hash_(model_hash), book_(endpoint.self()) {}
+
+Result<Landing> EndpointReceiver::expect(Expectation expectation) {
+  const std::uint32_t first = expectation.first_position;
+  const std::uint32_t prompt = expectation.prompt_tokens;
+  const auto pages = expectation.lease.pages();
+  if (first % layout_.page_tokens != 0 || first >= prompt || pages.size() != layout_.pages_for(prompt - first) ||
+      pages.size() > kTransferPagesMax) {
+    return Errc::invalid_argument;
+  }
+  if (std::ranges::count(gone_, expectation.source) != 0) {
+    return Errc::peer_lost;
+  }
+  Landing landing(TransferId{endpoint_.self().instance, expectation.room}, endpoint_.self(), expectation.source,
+                  layout_.fingerprint(), model_hash_, prompt, first, {pages.begin(), pages.end()},
+                  endpoint_.memory_key());
+  if (!book_.open(expectation)) {
+    return Errc::invalid_argument;
+  }
+  return landing;
+}
+
+Task<Arrival> EndpointReceiver::arrived(TransferId id, TimePoint deadline) {
+  if (!book_.known(id)) {
+    co_return Arrival(Failure(Errc::aborted, to_string(endpoint_.self()), to_string(id) + " is not open"));
+  }
+  Pulse pulse(context_, "verdict");
+  Waiting waiting(*this, id, pulse);
+  while (!book_.has_verdict(id)) {
+    const bool notified = co_await pulse.wait_until(deadline);
+    if (!notified && context_.now() >= deadline) {
+      abandon(id, Failure(Errc::timeout, to_string(endpoint_.self()), "the deadline passed before the prompt arrived"));
+    }
+  }
+  co_return book_.take(id);
+}
+
+void EndpointReceiver::abandon(TransferId id, Failure cause) noexcept {
+  book_.abandon(id, std::move(cause));
+  post_answers();
+  if (waiting_.contains(id)) {
+    wake(id);
+  } else if (book_.has_verdict(id)) {
+    book_.take(id);
+  }
+}
+
+void EndpointReceiver::peer_gone(const PeerId& source) noexcept {
+  if (std::ranges::count(gone_, source) == 0) {
+    gone_.push_back(source);
+    if (gone_.size() > kGonePeersMax) {
+      gone_.erase(gone_.begin());
+    }
+  }
+  const Failure cause(Errc::peer_lost, to_string(endpoint_.self()), to_string(source) + " is gone");
+  for (const TransferId& id : book_.peer_gone(source, cause)) {
+    wake(id);
+  }
+}
+
+Task<> EndpointReceiver::serve() {
+  while (auto notice = co_await endpoint_.next()) {
+    const TransferId id = notice->id;
+    if (book_.apply(std::move(*notice))) {
+      wake(id);
+    }
+    post_answers();
+  }
+}
+
+void EndpointReceiver::post_answers() {
+  for (auto& [peer, answer] : book_.take_answers()) {
+    endpoint_.post(peer, std::move(answer));
+  }
+}
+
+void EndpointReceiver::wake(const TransferId& id) {
+  const auto found = waiting_.find(id);
+  if (found != waiting_.end()) {
+    found->second->notify();
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,142 @@
+#include "transport/transfer_book.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/check.h"
+#include "transport/wire.h"
+
+namespace baton {
+
+TransferBook::TransferBook(PeerId self, std::size_t recent_max)
+    : self_(self), origin_(to_string(self)), recent_(recent_max) {}
+
+bool TransferBook::open(Expectation& expectation) {
+  const TransferId id{self_.instance, expectation.room};
+  if (rooms_.contains(id) || quarantine_.contains(id) || recent_.contains(id)) {
+    return false;
+  }
+  CountedTransfer counted(id, expectation.prompt_tokens, expectation.lease.size(), origin_);
+  rooms_.try_emplace(id, expectation.source, std::move(expectation.lease), std::move(counted));
+  return true;
+}
+
+bool TransferBook::apply(Notice notice) {
+  const auto found = rooms_.find(notice.id);
+  if (found == rooms_.end() || found->second.concluded() || found->second.source != notice.from) {
+    apply_late(notice);
+    return false;
+  }
+  return apply_open(found->second, std::move(notice));
+}
+
+bool TransferBook::apply_open(Room& room, Notice notice) {
+  switch (notice.kind) {
+    case NoticeKind::written:
+      room.counted.count_write(notice.sequence, notice.first_page, notice.pages);
+      break;
+    case NoticeKind::record:
+      take_record(room, notice);
+      break;
+    case NoticeKind::failed:
+    case NoticeKind::closed: {
+      Failure cause = notice.failure
+                          ? std::move(*notice.failure)
+                          : Failure(Errc::aborted, origin_, "the sender ended the hand-over before it was complete");
+      fail(notice.id, room, std::move(cause), notice.kind == NoticeKind::failed);
+      break;
+    }
+    case NoticeKind::answer:
+      ++late_notices_;  // answers go to senders; whoever sends one here is confused, and the room goes on
+      break;
+  }
+  if (!room.failure && room.counted.failure()) {
+    fail(notice.id, room, *room.counted.failure(), true);
+    answer(notice.id, room.source, room.failure);
+  } else if (!room.failure && room.counted.complete()) {
+    answer(notice.id, room.source, std::nullopt);
+  }
+  return room.concluded();
+}
+
+void TransferBook::take_record(Room& room, const Notice& notice) {
+  auto record = decode_side_record(notice.body);
+  if (!record) {
+    fail(notice.id, room, Failure(Errc::corrupt, origin_, "the side record cannot be read"), true);
+    answer(notice.id, room.source, room.failure);
+  } else if (!room.counted.take_record(std::move(*record))) {
+    ++late_notices_;  // another room's record says nothing about this one, which goes on waiting for its own
+  }
+}
+
+void TransferBook::apply_late(const Notice& notice) {
+  const auto found = quarantine_.find(notice.id);
+  if (found != quarantine_.end() && found->second.source == notice.from) {
+    if (notice.kind == NoticeKind::closed) {
+      quarantine_.erase(found);
+      recent_.insert(notice.id);
+      return;
+    }
+    if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
+      // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
+      answer(notice.id, notice.from, Failure(Errc::aborted, origin_, "the room was abandoned"));
+    }
+  }
+  ++late_notices_;
+}
+
+bool TransferBook::abandon(const TransferId& id, Failure cause) {
+  const auto found = rooms_.find(id);
+  if (found == rooms_.end() || found->second.concluded()) {
+    return false;
+  }
+  Room& room = found->second;
+  fail(id, room, std::move(cause), true);
+  answer(id, room.source, room.failure);
+  return true;
+}
+
+std::vector<TransferId> TransferBook::peer_gone(const PeerId& source, const Failure& cause) {
+  std::erase_if(quarantine_, [&](const auto& entry) { return entry.second.source == source; });
+  std::vector<TransferId> concluded;
+  for (auto& [id, room] : rooms_) {
+    if (room.source == source && !room.concluded()) {
+      fail(id, room, cause, false);
+      concluded.push_back(id);
+    }
+  }
+  std::ranges::sort(concluded);  // a hash map's order is not part of a reproducible run
+  return concluded;
+}
+
+bool TransferBook::has_verdict(const TransferId& id) const {
+  const auto found = rooms_.find(id);
+  return found != rooms_.end() && found->second.concluded();
+}
+
+Arrival TransferBook::take(const TransferId& id) {
+  const auto found = rooms_.find(id);
+  BATON_CHECK(found != rooms_.end() && found->second.concluded());
+  Room room = std::move(found->second);
+  rooms_.erase(found);
+  recent_.insert(id);
+  if (room.failure) {
+    return Arrival(std::move(*room.failure));
+  }
+  return Arrival(std::move(room.lease), room.counted.record());
+}
+
+void TransferBook::fail(const TransferId& id, Room& room, Failure cause, bool may_still_write) {
+  room.failure = std::move(cause);
+  if (may_still_write) {
+    quarantine_.try_emplace(id, room.source, room.lease.pin());
+  }
+  room.lease.release();
+}
+
+void TransferBook::answer(const TransferId& id, const PeerId& to, std::optional<Failure> failure) {
+  answers_.emplace_back(to, Notice(NoticeKind::answer, id, self_, std::move(failure)));
+}
+
+}  // namespace baton
