@@ -80,7 +80,7 @@ void TransferBook::apply_late(const Notice& notice) {
     }
     if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
       // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
-      answer(notice.id, notice.from, Failure(Errc::aborted, origin_, "the room was abandoned"));
+      answer(notice.id, notice.from, found->second.cause);
     }
   }
   ++late_notices_;
@@ -130,7 +130,7 @@ Arrival TransferBook::take(const TransferId& id) {
 void TransferBook::fail(const TransferId& id, Room& room, Failure cause, bool may_still_write) {
   room.failure = std::move(cause);
   if (may_still_write) {
-    quarantine_.try_emplace(id, room.source, room.lease.pin());
+    quarantine_.try_emplace(id, room.source, room.lease.pin(), *room.failure);
   }
   room.lease.release();
 }

@@ -69,6 +69,10 @@ class TransferBook final {
   struct Quarantine {
     PeerId source;
     KvPin pin;
+    Failure cause;  // said again to a sender that goes on
+
+    Quarantine(PeerId source_in, KvPin pin_in, Failure cause_in)
+        : source(source_in), pin(std::move(pin_in)), cause(std::move(cause_in)) {}
   };
 
   bool apply_open(Room& room, Notice notice);
