@@ -7,8 +7,6 @@
 // left.
 #pragma once
 
-#include <boost/asio/execution_context.hpp>
-
 #include "runtime/context.h"
 #include "runtime/time.h"
 

@@ -5,6 +5,7 @@
 // into them. After a cancel the next co_await throws as usual.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,20 @@ struct ErrandWaiter : Waiter {
   std::optional<T> value;
 };
 
+// Asio would throw a plain exception_ptr or error_code into the coroutine instead of returning it.
 template <class T>
-using ErrandValue = std::conditional_t<std::is_void_v<T>, bool, T>;
+struct Held {
+  Held(T value_in) noexcept : value(std::move(value_in)) {}
+  operator T() const { return value; }
+  T value;
+};
+
+template <class T>
+inline constexpr bool kThrownByAsio =
+    std::is_same_v<T, std::exception_ptr> || std::is_same_v<T, boost::system::error_code>;
+
+template <class T>
+using ErrandValue = std::conditional_t<std::is_void_v<T>, bool, std::conditional_t<kThrownByAsio<T>, Held<T>, T>>;
 
 }  // namespace detail
 
@@ -87,7 +100,7 @@ class Completion final {
   }
   ~Completion() { BATON_CHECK(errand_ == nullptr); }
 
-  void operator()(T value)
+  void operator()(Value value)
     requires(!std::is_void_v<T>)
   {
     complete(std::move(value));

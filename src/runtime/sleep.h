@@ -27,7 +27,7 @@ inline auto sleep_until(Context& context, TimePoint time, unsigned priority = 0)
                                                           });
 }
 
-inline auto sleep_for(Context& context, Duration duration) {
+inline auto pause(Context& context, Duration duration) {
   return sleep_until(context, add_saturating(context.now(), duration));
 }
 
