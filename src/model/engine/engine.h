@@ -25,11 +25,11 @@ namespace baton {
 struct StepSequence {
   std::span<const TokenId> tokens;
   std::uint32_t position = 0;
-  std::byte* arena = nullptr;        // base of the arena the pages are in; sequences of one step may use several
-  std::span<const PageId> pages;     // page table from position 0; covers position + tokens.size()
+  std::byte* arena = nullptr;     // base of the arena the pages are in; sequences of one step may use several
+  std::span<const PageId> pages;  // page table from position 0; covers position + tokens.size()
   const SamplingParams* sampling = nullptr;  // null: only keys and values are wanted (a chunk that is not the last)
-  TokenHistory history;              // for penalties; `position + tokens.size()` is the sampled token's position
-  std::span<const TokenId> banned;   // token ids that must not be drawn now (end of text before min_tokens)
+  TokenHistory history;             // for penalties; `position + tokens.size()` is the sampled token's position
+  std::span<const TokenId> banned;  // token ids that must not be drawn now (end of text before min_tokens)
 };
 
 struct StepBatch {
