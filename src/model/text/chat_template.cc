@@ -150,21 +150,23 @@ void render_llama(std::span<const ChatMessage> messages, const ChatOptions& opti
   }
 }
 
-// Template text made comparable: without blanks outside of words, and with one kind of quote.
+// Template text made comparable: without blanks and line ends, written out or as "\n", and with one kind of quote.
 std::string condensed(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
-      out += c == '"' ? '\'' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i, 2) == "\\n") {
+      ++i;
+    } else if (text[i] != ' ' && text[i] != '\n' && text[i] != '\r' && text[i] != '\t') {
+      out += text[i] == '"' ? '\'' : text[i];
     }
   }
   return out;
 }
 
 bool is_chatml(std::string_view condensed_text) {
-  static constexpr std::string_view kHeaders[] = {R"('<|im_start|>'+message['role']+'\n'+)",
-                                                  R"('<|im_start|>'+message.role+'\n'+)"};
+  static constexpr std::string_view kHeaders[] = {"'<|im_start|>'+message['role']+''+",
+                                                  "'<|im_start|>'+message.role+''+"};
   static constexpr std::string_view kContents[] = {"message['content']+'<|im_end|>'", "message.content+'<|im_end|>'",
                                                    "content+'<|im_end|>'"};
   for (const std::string_view header : kHeaders) {
@@ -177,14 +179,16 @@ bool is_chatml(std::string_view condensed_text) {
   return false;
 }
 
-// The text of "<|im_start|>system\nTEXT<|im_end|>", written as one literal in the template.
+// The text of "<|im_start|>system\nTEXT<|im_end|>", where it is written as one literal in the template.
 std::string default_system_of(std::string_view text) {
-  static constexpr std::string_view kOpen = R"(<|im_start|>system\n)";
-  for (std::size_t at = text.find(kOpen); at != std::string_view::npos; at = text.find(kOpen, at + 1)) {
-    const std::string_view rest = text.substr(at + kOpen.size());
-    const std::string_view words = rest.substr(0, rest.find("<|im_end|>"));
-    if (words.size() < rest.size() && words.find_first_of("'\"\\{}\n") == std::string_view::npos) {
-      return std::string(words);
+  for (const std::string_view open :
+       {std::string_view("<|im_start|>system\\n"), std::string_view("<|im_start|>system\n")}) {
+    for (std::size_t at = text.find(open); at != std::string_view::npos; at = text.find(open, at + 1)) {
+      const std::string_view rest = text.substr(at + open.size());
+      const std::string_view words = rest.substr(0, rest.find("<|im_end|>"));
+      if (words.size() < rest.size() && words.find_first_of("'\"\\{}\n") == std::string_view::npos) {
+        return std::string(words);
+      }
     }
   }
   return {};
@@ -218,12 +222,13 @@ ChatTemplate ChatTemplate::recognise(std::string_view template_text) {
   if (has("<|start_header_id|>") && has("<|eot_id|>")) {
     return ChatTemplate(has("Cutting Knowledge Date") ? ChatFamily::llama31 : ChatFamily::llama3);
   }
-  if (is_chatml(condensed(template_text))) {
+  const std::string text = condensed(template_text);
+  if (is_chatml(text)) {
     if (has("</think>") && has("last_query_index")) {
-      const bool thinking_only = has(R"('<|im_start|>assistant\n<think>\n')");
+      const bool thinking_only = text.find("'<|im_start|>assistant<think>'") != std::string::npos;
       return ChatTemplate(thinking_only ? ChatFamily::qwen3_thinking : ChatFamily::qwen3);
     }
-    if (!has("reasoning_mode")) {
+    if (!has("</think>") && !has("reasoning_mode")) {
       return ChatTemplate(ChatFamily::chatml, default_system_of(template_text));
     }
   }

@@ -58,7 +58,7 @@ struct Tokenizer::Tables {
   std::string bytes;                                       // what all tokens stand for, one after another
   std::vector<std::size_t> offsets;                        // of each token in bytes, and the end
   std::unordered_map<std::string_view, TokenId> by_bytes;  // normal tokens
-  std::array<TokenId, 256> byte_tokens{};                  // unk or kNoToken where a byte has no token
+  std::array<TokenId, 256> byte_tokens{};                  // kNoToken where a byte has no token
   AddedTokens added;
   MergeTable merges;
   std::vector<TokenId> ends;  // ascending
@@ -131,7 +131,7 @@ void Tokenizer::Tables::index_tokens() {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     const auto found = by_bytes.find(std::string_view(&c, 1));
-    byte_tokens[byte] = found != by_bytes.end() ? found->second : vocabulary.unk.value_or(kNoToken);
+    byte_tokens[byte] = found != by_bytes.end() ? found->second : kNoToken;
   }
 }
 

@@ -5,7 +5,9 @@
 // Const and shared by all threads once built. Control tokens are only recognised where the caller allows it
 // (TextSegment). Encoding is linear in the text but for a logarithm: a megabyte of one letter is no attack.
 // Unicode NFC, which Qwen's files ask for, is not applied: text already in NFC (nearly all text) gives the same ids,
-// text with separate combining marks gives the ids llama.cpp gives.
+// text with separate combining marks gives the ids llama.cpp gives. Bytes that have no token at all (SmolLM2 lacks six
+// control characters and the lead bytes of planes 4 to 15) give no id, as in Hugging Face and llama.cpp: an unknown
+// token may be one that ends the text, and no client may write that.
 #pragma once
 
 #include <cstddef>
