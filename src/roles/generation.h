@@ -26,20 +26,20 @@ namespace baton {
 
 struct StopConditions {
   std::uint32_t max_tokens = 16;
-  std::uint32_t min_tokens = 0;            // end of text and stop tokens are not drawn before
-  std::vector<TokenId> stop_token_ids;     // besides the model's own end-of-text ids
-  std::vector<std::string> stop_strings;   // at most 64, none empty: checked by the front end
+  std::uint32_t min_tokens = 0;           // end of text and stop tokens are not drawn before
+  std::vector<TokenId> stop_token_ids;    // besides the model's own end-of-text ids
+  std::vector<std::string> stop_strings;  // at most 64, none empty: checked by the front end
   bool include_stop_string = false;
   bool ignore_eos = false;
   bool skip_special_tokens = true;
 };
 
 struct GenerationRequest {
-  std::vector<TokenId> prompt;   // at least one token, all inside the vocabulary: checked by the router
+  std::vector<TokenId> prompt;  // at least one token, all inside the vocabulary: checked by the router
   SamplingParams sampling;
   StopConditions stop;
-  Duration time_limit{0};        // zero: the node's default. One deadline for both legs, set on arrival
-  std::string client_id;         // for logs only; never an internal id
+  Duration time_limit{0};  // zero: the node's default. One deadline for both legs, set on arrival
+  std::string client_id;   // for logs only; never an internal id
 
   GenerationRequest() = default;
 };
@@ -72,11 +72,11 @@ const char* to_string(Stage stage) noexcept;
 struct Timeline {
   std::array<Duration, kStageCount> stages{};
   Duration total{0};
-  Duration first_token{0};      // arrival at the router until the first token event was there
-  RankId prefill{};             // who computed the prompt
-  RankId decode{};              // who generated
-  std::uint32_t chunks = 0;     // prefill steps the prompt took
-  std::uint32_t pages = 0;      // pages handed over
+  Duration first_token{0};        // arrival at the router until the first token event was there
+  RankId prefill{};               // who computed the prompt
+  RankId decode{};                // who generated
+  std::uint32_t chunks = 0;       // prefill steps the prompt took
+  std::uint32_t pages = 0;        // pages handed over
   std::uint64_t moved_bytes = 0;  // bytes copied by the hand-over; zero where pages are shared
   std::uint32_t retractions = 0;
 

@@ -60,8 +60,9 @@ class Outgoing {
                               const std::byte* source_arena) = 0;
 
   // Sends the record and waits for the target's answer that everything was counted. Called once, after every push has
-  // completed. Fails as push() does, and with timeout at the deadline. Cancelled: throws, and the hand-over has
-  // failed with aborted on this side, though it may have arrived.
+  // completed; from then on nothing may write into direct_arena(), since the target may be using its pages already.
+  // Fails as push() does, and with timeout at the deadline. Cancelled: throws, and the hand-over has failed with
+  // aborted on this side, though it may have arrived.
   virtual Task<Result<>> finish(SideRecord record, TimePoint deadline) = 0;
 
   // Ends the hand-over with a cause, which the receiver gets at once; the first cause stays. Pages remain quarantined

@@ -68,6 +68,7 @@ void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
 }
 
 void KvPool::end_lease(const std::vector<PageId>& pages) noexcept {
+  const std::uint32_t free_before = free();
   for (const PageId id : pages) {
     Page& page = pages_[id];
     BATON_CHECK(page.state == PageState::leased, id, page.generation);
@@ -79,6 +80,7 @@ void KvPool::end_lease(const std::vector<PageId>& pages) noexcept {
       give_back(id);
     }
   }
+  tell_pages_back(free_before);
 }
 
 void KvPool::add_pin(const std::vector<PageId>& pages) {
@@ -90,6 +92,7 @@ void KvPool::add_pin(const std::vector<PageId>& pages) {
 }
 
 void KvPool::end_pin(const std::vector<PageId>& pages) noexcept {
+  const std::uint32_t free_before = free();
   for (const PageId id : pages) {
     Page& page = pages_[id];
     BATON_CHECK(page.pins > 0 && page.state != PageState::free, id, page.pins);
@@ -98,6 +101,7 @@ void KvPool::end_pin(const std::vector<PageId>& pages) noexcept {
       give_back(id);
     }
   }
+  tell_pages_back(free_before);
 }
 
 void KvPool::give_back(PageId id) noexcept {
@@ -107,6 +111,12 @@ void KvPool::give_back(PageId id) noexcept {
   pages_[id].state = PageState::free;
   free_.push_back(id);  // capacity was reserved
   std::ranges::push_heap(free_, std::greater<>());
+}
+
+void KvPool::tell_pages_back(std::uint32_t free_before) noexcept {
+  if (pages_back_ && free() > free_before) {
+    pages_back_();
+  }
 }
 
 const KvPool::Page& KvPool::at(PageId page) const {

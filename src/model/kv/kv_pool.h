@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/kv/kv_arena.h"
@@ -41,6 +43,10 @@ class KvPool final {
   std::uint32_t quarantined() const noexcept { return quarantined_; }
   bool drained() const noexcept { return free() == capacity(); }
 
+  // Called once for each lease or pin whose end made pages free, even long after the lease was gone: admission waits for
+  // it. One listener, which must not throw nor change the pool; an empty function takes it off.
+  void on_pages_back(std::function<void()> listener) { pages_back_ = std::move(listener); }
+
   PageState state(PageId page) const;
   // How often the page has been given out: tells a page from the same page in another life.
   std::uint32_t generation(PageId page) const;
@@ -60,12 +66,14 @@ class KvPool final {
   void add_pin(const std::vector<PageId>& pages);
   void end_pin(const std::vector<PageId>& pages) noexcept;
   void give_back(PageId page) noexcept;
+  void tell_pages_back(std::uint32_t free_before) noexcept;
   const Page& at(PageId page) const;
 
   KvLayout layout_;
   KvArena* poisoned_;
   std::vector<Page> pages_;
   std::vector<PageId> free_;  // a heap, lowest index on top
+  std::function<void()> pages_back_;
   std::uint32_t leased_ = 0;
   std::uint32_t quarantined_ = 0;
 };

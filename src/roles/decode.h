@@ -1,0 +1,141 @@
+// The decode rank: reserves pages, waits for the hand-over, and generates the tokens of all its requests together.
+//
+//   inbox --Job--> prealloc --pages, Landing--> transfer --verdict--> ready --> running --> over
+//                                                                      ^           |
+//                                                                      +-retracted-+
+//
+// With DecodeConfig::local_prefill it is the aggregated rank: the same loop computes prompts too, in chunks beside the
+// decode rows. Lives on its context and is used from that thread only, but for inbox() and stop().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "model/kv/kv_arena.h"
+#include "model/kv/kv_pool.h"
+#include "roles/control_link.h"
+#include "roles/deadlines.h"
+#include "roles/decode_room.h"
+#include "roles/policy/admission.h"
+#include "roles/policy/mixed_batch.h"
+#include "roles/rank_metrics.h"
+#include "roles/run_step.h"
+#include "roles/tombstones.h"
+#include "runtime/channel.h"
+#include "runtime/mailbox.h"
+#include "runtime/pulse.h"
+#include "runtime/scope.h"
+#include "transport/transport.h"
+
+namespace baton {
+
+struct DecodeConfig {
+  std::uint32_t running_max = 64;  // sequences of one decode step
+  policy::AdmissionLimits admission;
+  policy::MixedLimits step;
+  std::size_t waiting_max = 256;  // requests that wait for pages; more are refused as overloaded (429)
+  bool local_prefill = false;
+  std::uint32_t retract_every = 0;  // test setting: retracts one running request every so many steps; 0: never
+  Tombstones::Limits tombstones;
+};
+
+// What a decode rank works with. All of it outlives the rank.
+struct DecodeParts {
+  Context& context;
+  PeerId self;
+  Engine& engine;
+  KvReceiver* receiver;  // null on an aggregated rank
+  KvArena& arena;
+  KvPool& pool;
+  ControlLink& link;
+  const TextRules& rules;
+  RankMetrics& metrics;
+};
+
+class DecodeRank final {
+ public:
+  DecodeRank(DecodeParts parts, DecodeConfig config);
+  ~DecodeRank();
+  DecodeRank(const DecodeRank&) = delete;
+  DecodeRank& operator=(const DecodeRank&) = delete;
+
+  // Runs until stop(); then ends the rooms that are left and returns when the last page is back. Called once, not to be
+  // cancelled. Throws what a loop of the rank threw, which is a bug of baton's.
+  Task<> run();
+
+  // Any thread. Refuses new jobs and fails what is open with Errc::unavailable.
+  void stop();
+
+  Mailbox<RankMessage>& inbox() noexcept { return inbox_; }
+
+  // Nothing is held any more: no room, no page leased or in quarantine. Tombstones expire by time.
+  bool drained() const noexcept;
+
+ private:
+  // decode.cc: rooms come and go
+  Task<> live();
+  Task<> listen();
+  void take(Job job);
+  void take(Landing landing);
+  void take(CancelRoom cancel);
+  void take(LegFailed failed);
+  void refuse(const Job& job, Failure cause);
+  void fail(DecodeRoom& room, Failure cause);
+  void finish(DecodeRoom& room);
+  void close(DecodeRoom& room);
+  Task<> watch_deadlines();
+  void update_metrics();
+
+  // decode_admit.cc: from the job to the verdict
+  Task<> admit();
+  void admit_some();
+  void reserve(DecodeRoom& room);
+  Task<> await_transfer(DecodeRoom& room, TransferId id);
+  std::vector<policy::ActiveRequest> active_requests();
+  std::vector<policy::ActiveRequest> retracted_requests();
+  policy::PoolSnapshot pool_snapshot() const;
+
+  // decode_step.cc: from the verdict to the last token
+  Task<> generate();
+  void join_ready();
+  StepBatch form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows);
+  void end_step(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepResult& result);
+  void accept_token(DecodeRoom& room, SampledToken token);
+  void flush_events();
+
+  // decode_retract.cc: when pages run out
+  Task<> make_room();
+  Task<> retract(DecodeRoom& room);
+  Task<> resume_retracted();
+  std::uint32_t pages_wanted(const DecodeRoom& room) const;
+
+  void move(DecodeRoom& room, DecodeRoom::State to);
+  Channel<DecodeRoom*>& queue(DecodeRoom::State state);
+
+  DecodeParts parts_;
+  DecodeConfig config_;
+  Scope scope_;
+  Mailbox<RankMessage> inbox_;
+  std::unordered_map<RoomId, std::unique_ptr<DecodeRoom>> rooms_;
+  Channel<DecodeRoom*> prealloc_;
+  Channel<DecodeRoom*> transfer_;
+  Channel<DecodeRoom*> ready_;
+  Channel<DecodeRoom*> running_;
+  Channel<DecodeRoom*> retracted_;
+  Deadlines deadlines_;
+  Tombstones tombstones_;
+  std::vector<RoomEvent> events_;  // of the step being taken in; sent as one message
+  Pulse admission_;                // the admission loop looks again
+  Pulse work_;                     // the step loop looks again
+  Pulse deadline_;                 // the deadline watch looks again
+  Pulse room_gone_;                // run() looks whether all is over
+  std::uint64_t steps_ = 0;
+  std::uint64_t forced_retraction_ = 0;  // the step of the last one
+  bool stopping_ = false;
+};
+
+}  // namespace baton

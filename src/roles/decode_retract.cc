@@ -1,0 +1,88 @@
+// What the decode rank does when pages run out: someone gives theirs back, is kept in host memory, and returns later.
+#include <utility>
+
+#include "roles/decode.h"
+#include "roles/policy/retraction.h"
+
+namespace baton {
+
+// Pages the room lacks for the tokens that have no keys and values yet.
+std::uint32_t DecodeRank::pages_wanted(const DecodeRoom& room) const {
+  const std::uint32_t needed = parts_.pool.layout().pages_for(room.tokens());
+  return needed > room.lease.size() ? needed - room.lease.size() : 0;
+}
+
+// Extends the leases for the next step. Where pages are short, victims are retracted; whoever still lacks a page sits
+// the step out, and goes on when a transfer has become retractable or a request has ended.
+Task<> DecodeRank::make_room() {
+  std::vector<DecodeRoom*> rooms;
+  std::vector<policy::RetractionCandidate> candidates;
+  const auto add = [&](DecodeRoom* room) {
+    rooms.push_back(room);
+    const std::uint32_t wanted = room->state == DecodeRoom::State::running ? pages_wanted(*room) : 0;
+    candidates.push_back({static_cast<std::uint32_t>(room->output.tokens().size()),
+                          static_cast<std::uint32_t>(room->prompt().size()), room->lease.size(), wanted,
+                          room->computed >= room->prompt().size()});
+  };
+  running_.for_each(add);
+  ready_.for_each(add);
+  std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.free());
+  if (victims.empty() && config_.retract_every != 0 && steps_ >= forced_retraction_ + config_.retract_every) {
+    victims = policy::choose_one_victim(candidates);
+    forced_retraction_ = steps_;
+  }
+  std::vector<RoomId> ids;
+  for (const std::size_t index : victims) {
+    rooms[index]->busy = true;
+    ids.push_back(rooms[index]->job.room);
+  }
+  for (const RoomId id : ids) {
+    co_await retract(*rooms_.at(id));
+  }
+  running_.for_each([&](DecodeRoom* room) {
+    if (const std::uint32_t wanted = pages_wanted(*room); wanted > 0 && !room->failure) {
+      parts_.pool.extend(room->lease, wanted);
+    }
+  });
+}
+
+Task<> DecodeRank::retract(DecodeRoom& room) {
+  const std::uint32_t used = parts_.pool.layout().pages_for(room.computed);
+  co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
+  room.busy = false;
+  if (room.failure) {
+    co_return close(room);
+  }
+  room.lease.release();
+  ++room.retractions;
+  parts_.metrics.retraction();
+  move(room, DecodeRoom::State::retracted);
+}
+
+// Brings retracted requests back, the first retracted first, when the policy finds room. No second hand-over: the keys
+// and values come from the host copy, and the next token is drawn at the position where it would have been.
+Task<> DecodeRank::resume_retracted() {
+  const std::size_t count = policy::resume(retracted_requests(), active_requests(), pool_snapshot(), config_.admission);
+  std::vector<RoomId> ids;
+  retracted_.for_each([&](DecodeRoom* room) {
+    if (ids.size() < count) {
+      room->busy = true;
+      ids.push_back(room->job.room);
+    }
+  });
+  for (const RoomId id : ids) {
+    DecodeRoom& room = *rooms_.at(id);
+    std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
+    if (lease && !room.failure) {
+      room.lease = std::move(*lease);
+      co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());
+      move(room, DecodeRoom::State::ready);
+    }
+    room.busy = false;
+    if (room.failure) {
+      close(room);
+    }
+  }
+}
+
+}  // namespace baton

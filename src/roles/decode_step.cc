@@ -1,0 +1,129 @@
+// The decode rank's batch: from the first token to the last.
+#include <algorithm>
+#include <utility>
+
+#include "roles/decode.h"
+
+namespace baton {
+
+Task<> DecodeRank::generate() {
+  for (;;) {
+    co_await resume_retracted();
+    join_ready();
+    co_await make_room();
+    std::vector<DecodeRoom*> rooms;
+    std::vector<std::uint32_t> rows;
+    StepBatch batch = form_step(rooms, rows);
+    if (rooms.empty()) {
+      co_await work_.wait();
+      continue;
+    }
+    const TimePoint began = parts_.context.now();
+    StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+    ++steps_;
+    end_step(rooms, rows, result);
+    flush_events();
+    parts_.metrics.step(parts_.context.now() - began);
+    update_metrics();
+  }
+}
+
+// What arrived since the last step joins the batch, in order, while there are places.
+void DecodeRank::join_ready() {
+  while (running_.size() < config_.running_max && !ready_.empty()) {
+    DecodeRoom& room = **ready_.front();
+    move(room, DecodeRoom::State::running);
+    if (!room.joined && !config_.local_prefill) {
+      room.joined = parts_.context.now();
+    }
+  }
+}
+
+// Everybody who has pages for the next rows. make_room() has extended the leases as far as pages went.
+StepBatch DecodeRank::form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows) {
+  std::vector<DecodeRoom*> candidates;
+  std::vector<std::uint32_t> remaining;
+  running_.for_each([&](DecodeRoom* room) {
+    const bool has_pages = pages_wanted(*room) == 0;
+    candidates.push_back(room);
+    remaining.push_back(has_pages && !room->failure ? room->remaining() : 0);
+  });
+  const std::vector<std::uint32_t> plan = policy::plan_mixed(remaining, config_.step);
+  StepBatch batch;
+  batch.urgent = !config_.local_prefill || std::all_of(plan.begin(), plan.end(), [](auto n) { return n <= 1; });
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (plan[i] == 0) {
+      continue;
+    }
+    DecodeRoom& room = *candidates[i];
+    StepSequence sequence;
+    sequence.tokens = room.next_tokens(plan[i]);
+    sequence.position = room.computed;
+    sequence.arena = parts_.arena.base();
+    sequence.pages = room.lease.pages();
+    sequence.history.prompt = room.prompt();
+    sequence.history.output = room.output.tokens();
+    if (sequence.tokens.size() == room.remaining()) {
+      const auto produced = static_cast<std::uint32_t>(room.output.tokens().size());
+      room.banned = banned_tokens(room.job.request->stop, parts_.rules.end_of_text, produced);
+      sequence.sampling = &room.job.request->sampling;
+      sequence.banned = room.banned;
+    }
+    if (room.computed == 0) {
+      room.prefill.waiting_ns = (parts_.context.now() - *room.landed).count();
+    }
+    room.busy = true;
+    rooms.push_back(&room);
+    rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
+    batch.sequences.push_back(sequence);
+  }
+  return batch;
+}
+
+void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows,
+                          StepResult& result) {
+  for (std::size_t i = 0; i < rooms.size(); ++i) {
+    DecodeRoom& room = *rooms[i];
+    room.busy = false;
+    if (room.failure) {
+      close(room);
+      continue;
+    }
+    if (result.failure) {
+      fail(room, *result.failure);
+      continue;
+    }
+    room.computed += rows[i];
+    room.chunks += room.output.tokens().empty() ? 1 : 0;
+    parts_.metrics.tokens(rows[i]);
+    if (result.output.sampled[i]) {
+      accept_token(room, std::move(*result.output.sampled[i]));
+    } else if (room.remaining() == 0) {
+      fail(room, no_token(parts_.self.rank));
+    }
+  }
+}
+
+// Takes a token in and ends the room if it was the last one. The room may be gone afterwards.
+void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
+  if (config_.local_prefill && room.output.tokens().empty()) {
+    room.verdict = parts_.context.now();
+    room.joined = room.verdict;
+    room.prefill.compute_ns = (*room.verdict - *room.landed).count() - room.prefill.waiting_ns;
+  }
+  Output::Step step = room.output.accept(std::move(token));
+  if (step.token) {
+    events_.emplace_back(room.job.room, std::move(*step.token));
+  }
+  if (step.finished) {
+    finish(room);
+  }
+}
+
+void DecodeRank::flush_events() {
+  if (!events_.empty()) {
+    parts_.link.post_router(RoomEvents(std::exchange(events_, {})));
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,49 @@
+#include "roles/host_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/check.h"
+#include "runtime/sleep.h"
+
+namespace baton {
+namespace {
+
+constexpr std::size_t kSliceBytes = std::size_t{1} << 20;  // about 0.1 ms: what the rank's other tasks may wait
+
+Task<> copy(Context& context, std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes; done += kSliceBytes) {
+    std::memcpy(to + done, from + done, std::min(kSliceBytes, bytes - done));
+    co_await yield(context);
+  }
+}
+
+}  // namespace
+
+Task<> HostCopy::save(Context& context, const KvArena& arena, std::span<const PageId> pages) {
+  BATON_CHECK(empty(), pages_);
+  const std::size_t page_bytes = arena.layout().page_bytes();
+  data_ = std::make_unique_for_overwrite<std::byte[]>(page_bytes * pages.size());
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    co_await copy(context, data_.get() + i * page_bytes, arena.page(pages[i]).data(), page_bytes);
+  }
+  pages_ = static_cast<std::uint32_t>(pages.size());
+  bytes_ = page_bytes * pages.size();
+}
+
+Task<> HostCopy::restore(Context& context, KvArena& arena, std::span<const PageId> pages) {
+  BATON_CHECK(pages.size() >= pages_, pages.size(), pages_);
+  const std::size_t page_bytes = arena.layout().page_bytes();
+  for (std::size_t i = 0; i < pages_; ++i) {
+    co_await copy(context, arena.page(pages[i]).data(), data_.get() + i * page_bytes, page_bytes);
+  }
+  drop();
+}
+
+void HostCopy::drop() noexcept {
+  data_.reset();
+  pages_ = 0;
+  bytes_ = 0;
+}
+
+}  // namespace baton

@@ -1,0 +1,29 @@
+// Who gives pages back when the next decode step lacks some. A pure function.
+//
+// Victims are those who lose least: fewest output tokens first, among equals the longest prompt (it frees most), then
+// the latest arrival. At least one request always stays, so that the batch goes on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace baton::policy {
+
+struct RetractionCandidate {
+  std::uint32_t output_tokens = 0;
+  std::uint32_t prompt_tokens = 0;
+  std::uint32_t pages = 0;         // held now
+  std::uint32_t pages_wanted = 0;  // more pages its next token needs, zero or one
+  bool retractable = true;         // false while a step or a transfer is using its pages
+};
+
+// Indices of the victims in the order chosen. `free_pages` are free before anyone is retracted. Empty when the step
+// fits, or when nobody more can be retracted: then not everybody can take part in the next step.
+std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> running, std::uint32_t free_pages);
+
+// The one to retract when one is asked for although pages suffice (a test setting): the first in the order above.
+// Empty when that would leave nobody.
+std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running);
+
+}  // namespace baton::policy

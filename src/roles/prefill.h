@@ -1,0 +1,113 @@
+// The prefill rank: computes prompts chunk by chunk and hands each chunk's keys and values over as soon as it is done.
+//
+//   inbox --Job--> bootstrap --Landing--> waiting --steps--> inflight --counted--> over
+//                                            |                  ^
+//                                            +--finished pages--+  (one send_room task per room)
+//
+// Lives on its context and is used from that thread only, but for inbox() and stop(). Computing, sending and listening
+// are tasks of one scope; nothing blocks. Every room ends in exactly one way, and tells the other leg and the router.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "model/kv/kv_arena.h"
+#include "model/kv/kv_pool.h"
+#include "roles/control_link.h"
+#include "roles/deadlines.h"
+#include "roles/output.h"
+#include "roles/policy/prefill_batch.h"
+#include "roles/prefill_room.h"
+#include "roles/rank_metrics.h"
+#include "roles/tombstones.h"
+#include "runtime/channel.h"
+#include "runtime/mailbox.h"
+#include "runtime/pulse.h"
+#include "runtime/scope.h"
+#include "transport/transport.h"
+
+namespace baton {
+
+struct PrefillConfig {
+  policy::PrefillLimits step;
+  std::size_t rooms_max = 1024;  // rooms at one time; more are refused as overloaded
+  Tombstones::Limits tombstones;
+};
+
+// What a prefill rank works with. All of it outlives the rank.
+struct PrefillParts {
+  Context& context;
+  PeerId self;
+  Engine& engine;
+  KvSender& sender;
+  KvArena* arena;  // own pages for targets that cannot be computed into; null where all can
+  KvPool* pool;    // accounting of arena
+  ControlLink& link;
+  const TextRules& rules;
+  RankMetrics& metrics;
+};
+
+class PrefillRank final {
+ public:
+  PrefillRank(PrefillParts parts, PrefillConfig config);
+
+  // Runs until stop(); then ends the rooms that are left and returns when the last of them is gone. Called once, not to
+  // be cancelled. Throws what a loop of the rank threw, which is a bug of baton's.
+  Task<> run();
+
+  // Any thread. Refuses new jobs and fails what is open with Errc::unavailable.
+  void stop();
+
+  Mailbox<RankMessage>& inbox() noexcept { return inbox_; }
+
+  // Nothing is held any more: no room, no landing kept for a job, no page. Tombstones expire by time.
+  bool drained() const noexcept;
+
+ private:
+  Task<> live();
+  Task<> listen();
+  void take(Job job);
+  void take(Landing landing);
+  void take(CancelRoom cancel);
+  void take(LegFailed failed);
+
+  void open(PrefillRoom& room, const Landing& landing);
+  bool find_pages(PrefillRoom& room);
+
+  Task<> compute();
+  StepBatch form_step(std::vector<PrefillRoom*>& rooms);
+  void end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepOutput& output);
+  void step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure);
+
+  Task<> send_room(PrefillRoom& room);
+  Task<Result<>> push_pages(PrefillRoom& room, std::uint32_t ready);
+  Task<Result<>> finish_room(PrefillRoom& room);
+
+  Task<> watch_deadlines();
+  void fail(PrefillRoom& room, Failure cause);
+  void close(PrefillRoom& room);
+  void refuse(const Job& job, Failure cause);
+  void update_metrics();
+
+  PrefillParts parts_;
+  PrefillConfig config_;
+  Scope scope_;
+  Mailbox<RankMessage> inbox_;
+  std::unordered_map<RoomId, std::unique_ptr<PrefillRoom>> rooms_;
+  std::unordered_map<RoomId, Landing> early_landings_;  // decode was faster than the router's job
+  Channel<PrefillRoom*> bootstrap_;
+  Channel<PrefillRoom*> waiting_;
+  Channel<PrefillRoom*> inflight_;
+  Deadlines deadlines_;
+  Tombstones tombstones_;
+  Pulse work_;       // the step loop looks again
+  Pulse deadline_;   // the deadline watch looks again
+  Pulse room_gone_;  // run() looks whether the last room is gone
+  bool stopping_ = false;
+};
+
+}  // namespace baton

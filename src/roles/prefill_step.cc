@@ -1,0 +1,123 @@
+// The computing half of the prefill rank: forms steps from the waiting queue and takes their results in.
+#include <algorithm>
+#include <utility>
+
+#include "roles/prefill.h"
+#include "roles/run_step.h"
+
+namespace baton {
+
+Task<> PrefillRank::compute() {
+  for (;;) {
+    std::vector<PrefillRoom*> rooms;
+    StepBatch batch = form_step(rooms);
+    if (rooms.empty()) {
+      co_await work_.wait();
+      continue;
+    }
+    std::vector<std::uint32_t> rows;
+    for (const StepSequence& sequence : batch.sequences) {
+      rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
+    }
+    const TimePoint began = parts_.context.now();
+    StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+    if (result.failure) {
+      step_failed(rooms, *result.failure);
+    } else {
+      end_step(rooms, rows, result.output);
+    }
+    parts_.metrics.step(parts_.context.now() - began);
+    update_metrics();
+  }
+}
+
+// Takes prompts in order of arrival of their landings. One that waits for pages of its own holds up those behind it:
+// nobody is overtaken for ever.
+StepBatch PrefillRank::form_step(std::vector<PrefillRoom*>& rooms) {
+  std::vector<PrefillRoom*> candidates;
+  std::vector<std::uint32_t> remaining;
+  bool blocked = false;
+  waiting_.for_each([&](PrefillRoom* room) {
+    if (blocked || room->failure) {
+      return;
+    }
+    if (!find_pages(*room)) {
+      blocked = true;
+      return;
+    }
+    candidates.push_back(room);
+    remaining.push_back(room->remaining());
+  });
+  StepBatch batch;
+  for (const policy::PrefillChunk& chunk : policy::plan_prefill(remaining, config_.step)) {
+    PrefillRoom& room = *candidates[chunk.index];
+    StepSequence sequence;
+    sequence.tokens = room.prompt().subspan(room.computed, chunk.tokens);
+    sequence.position = room.computed;
+    sequence.arena = room.arena;
+    sequence.pages = room.pages;
+    sequence.history.prompt = room.prompt();
+    if (chunk.tokens == room.remaining()) {
+      sequence.sampling = &room.job.request->sampling;
+      sequence.banned = room.banned;
+    }
+    batch.sequences.push_back(sequence);
+    rooms.push_back(&room);
+    room.in_step = true;
+    if (room.chunks == 0) {
+      room.first_step = parts_.context.now();
+    }
+  }
+  return batch;
+}
+
+// True if the room has pages to compute into, after taking them from the rank's own pool if need be.
+bool PrefillRank::find_pages(PrefillRoom& room) {
+  if (room.arena != nullptr) {
+    return true;
+  }
+  std::optional<KvLease> lease = parts_.pool->acquire(parts_.pool->layout().pages_for(room.prompt_tokens()));
+  if (!lease) {
+    return false;
+  }
+  room.lease = std::move(*lease);
+  room.pages.assign(room.lease.pages().begin(), room.lease.pages().end());
+  room.arena = parts_.arena->base();
+  return true;
+}
+
+void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows,
+                           StepOutput& output) {
+  const TimePoint now = parts_.context.now();
+  for (std::size_t i = 0; i < rooms.size(); ++i) {
+    PrefillRoom& room = *rooms[i];
+    room.in_step = false;
+    room.computed += rows[i];
+    room.chunks += 1;
+    room.finished = now;
+    parts_.metrics.tokens(rows[i]);
+    if (room.remaining() == 0) {
+      if (!output.sampled[i]) {
+        fail(room, no_token(parts_.self.rank));
+        room.progress.notify();
+        continue;
+      }
+      room.first = std::move(*output.sampled[i]);
+      PrefillRoom* self = &room;
+      waiting_.remove_if_first([self](PrefillRoom* other) { return other == self; });
+      room.state = PrefillRoom::State::inflight;
+      BATON_CHECK(inflight_.try_send(self), rooms_.size());
+    }
+    room.progress.notify();
+  }
+}
+
+void PrefillRank::step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure) {
+  for (PrefillRoom* room : rooms) {
+    room->in_step = false;
+    fail(*room, failure);
+    room->progress.notify();
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,65 @@
+#include "roles/rank_metrics.h"
+
+#include <utility>
+
+namespace baton {
+namespace {
+
+std::vector<double> step_buckets() {
+  return exponential_buckets(0.0005, 2, 14);
+}
+
+}  // namespace
+
+RankMetrics::RankMetrics(MetricsRegistry& registry, RankId rank)
+    : registry_(&registry), labels_{{"role", to_string(rank.role)}, {"rank", std::to_string(rank.index)}} {
+  const char* pages_help = "Pages of the rank's KV pool by state";
+  free_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "free"));
+  leased_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "leased"));
+  quarantined_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "quarantined"));
+  step_seconds_ =
+      &registry.histogram("baton_step_seconds", "Engine steps as the rank sees them", step_buckets(), labels_);
+  computed_tokens_ = &registry.counter("baton_computed_tokens_total", "Rows computed in engine steps", labels_);
+  failures_ = &registry.counter("baton_failed_rooms_total", "Rooms that ended with a failure on this rank", labels_);
+  retractions_ = &registry.counter("baton_retractions_total", "Running requests that gave their pages back", labels_);
+}
+
+void RankMetrics::queue(std::string_view name, std::size_t depth) {
+  auto found = queues_.find(name);
+  if (found == queues_.end()) {
+    Gauge& gauge =
+        registry_->gauge("baton_queue_depth", "Requests in a rank's queue", labels_with("queue", std::string(name)));
+    found = queues_.emplace(std::string(name), &gauge).first;
+  }
+  found->second->set(static_cast<double>(depth));
+}
+
+void RankMetrics::pool(const KvPool& pool) {
+  free_pages_->set(pool.free());
+  leased_pages_->set(pool.leased());
+  quarantined_pages_->set(pool.quarantined());
+}
+
+void RankMetrics::step(Duration took) {
+  step_seconds_->observe(seconds(took));
+}
+
+void RankMetrics::tokens(std::size_t count) {
+  computed_tokens_->add(count);
+}
+
+void RankMetrics::failure() {
+  failures_->add();
+}
+
+void RankMetrics::retraction() {
+  retractions_->add();
+}
+
+Labels RankMetrics::labels_with(std::string key, std::string value) const {
+  Labels labels = labels_;
+  labels.emplace_back(std::move(key), std::move(value));
+  return labels;
+}
+
+}  // namespace baton

@@ -1,0 +1,283 @@
+#include "roles/router.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "roles/sample.h"
+
+namespace baton {
+namespace {
+
+constexpr const char* kOrigin = "router";
+
+std::vector<double> stage_buckets() {
+  return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120};
+}
+
+}  // namespace
+
+// What the router knows of one open request.
+struct Router::Room {
+  RoomId id;
+  std::shared_ptr<const GenerationRequest> request;
+  Sample* sample;
+  std::size_t prefill;  // indices into ranks_
+  std::size_t decode;
+  TimePoint arrived;
+  TimePoint deadline;
+  bool prefill_open = true;  // its prompt counts as the prefill rank's load
+
+  Room(RoomId id_in, std::shared_ptr<const GenerationRequest> request_in, Sample& sample_in, std::size_t prefill_in,
+       std::size_t decode_in, TimePoint arrived_in, TimePoint deadline_in)
+      : id(id_in),
+        request(std::move(request_in)),
+        sample(&sample_in),
+        prefill(prefill_in),
+        decode(decode_in),
+        arrived(arrived_in),
+        deadline(deadline_in) {}
+
+  std::uint64_t prefill_tokens() const { return request->prompt.size(); }
+  std::uint64_t decode_tokens() const { return request->prompt.size() + request->stop.max_tokens; }
+};
+
+Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics)
+    : context_(context),
+      link_(link),
+      ranks_(std::move(ranks)),
+      config_(config),
+      scope_(context, kOrigin),
+      inbox_(context, "router inbox"),
+      prefill_load_(ranks_.prefill.size()),
+      decode_load_(ranks_.decode.size()),
+      deadline_(context, "router deadlines"),
+      room_gone_(context, "router rooms"),
+      stopped_(context, "router stop"),
+      random_(config.seed),
+      open_gauge_(metrics.gauge("baton_open_requests", "Samples between their arrival and their end", {})),
+      finished_(metrics.counter("baton_requests_finished_total", "Samples that ended well", {})),
+      failed_(metrics.counter("baton_requests_failed_total", "Samples that ended with a failure", {})) {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    stage_seconds_.push_back(&metrics.histogram("baton_request_stage_seconds",
+                                                "Where the time of a sample went; the stages sum to its total",
+                                                stage_buckets(), {{"stage", to_string(static_cast<Stage>(i))}}));
+  }
+}
+
+Router::~Router() = default;
+
+Task<> Router::run() {
+  scope_.spawn("listen", listen());
+  scope_.spawn("deadlines", watch_deadlines());
+  scope_.spawn("life", live());
+  co_await scope_.join();
+}
+
+Task<> Router::live() {
+  while (!stopping_) {
+    co_await stopped_.wait();
+  }
+  scope_.cancel();
+}
+
+void Router::stop() {
+  state_ = ServiceState::draining;
+  stopping_ = true;
+  stopped_.notify();
+}
+
+Task<> Router::drain(TimePoint deadline) {
+  state_ = ServiceState::draining;
+  while (!rooms_.empty() && context_.now() < deadline) {
+    co_await room_gone_.wait_until(deadline);
+  }
+  std::vector<RoomId> left;
+  for (const auto& [id, room] : rooms_) {
+    left.push_back(id);
+  }
+  for (const RoomId id : left) {
+    end(id, Failure(Errc::unavailable, kOrigin, "the server is shutting down"), std::nullopt);
+  }
+}
+
+std::unique_ptr<Generation> Router::start(GenerationRequest request) {
+  auto sample = std::make_unique<Sample>(*this, context_, request.stop.max_tokens);
+  if (std::optional<Failure> refusal = check(request)) {
+    failed_.add(1);
+    sample->deliver(FinishEvent(std::move(*refusal)));
+    return sample;
+  }
+  if (!dispatch(*sample, std::move(request))) {
+    failed_.add(1);
+    sample->deliver(FinishEvent(Failure(Errc::unavailable, kOrigin, "no usable rank")));
+  }
+  return sample;
+}
+
+// What can never work is refused here, with the numbers; the ranks check again what depends on their pools.
+std::optional<Failure> Router::check(const GenerationRequest& request) const {
+  if (state_ != ServiceState::usable) {
+    return Failure(Errc::unavailable, kOrigin,
+                   state_ == ServiceState::starting ? "the server is starting" : "the server is shutting down");
+  }
+  if (rooms_.size() >= config_.open_max) {
+    return Failure(Errc::overloaded, kOrigin, fmt::format("{} requests are open, the most allowed", rooms_.size()));
+  }
+  if (request.prompt.empty()) {
+    return Failure(Errc::invalid_argument, kOrigin, "the prompt has no tokens");
+  }
+  if (request.stop.max_tokens == 0) {
+    return Failure(Errc::invalid_argument, kOrigin, "max_tokens must be at least 1");
+  }
+  const std::uint64_t total = std::uint64_t{request.prompt.size()} + request.stop.max_tokens;
+  if (total > config_.max_context) {
+    return Failure(Errc::too_large, kOrigin,
+                   fmt::format("{} prompt tokens and {} output tokens are {}, more than the {} of the context",
+                               request.prompt.size(), request.stop.max_tokens, total, config_.max_context));
+  }
+  for (const TokenId id : request.prompt) {
+    if (id < 0 || static_cast<std::uint32_t>(id) >= config_.vocab_size) {
+      return Failure(Errc::invalid_argument, kOrigin,
+                     fmt::format("prompt token {} is not in the vocabulary of {}", id, config_.vocab_size));
+    }
+  }
+  if (std::optional<std::string> wrong = request.sampling.validate(config_.vocab_size)) {
+    return Failure(Errc::invalid_argument, kOrigin, std::move(*wrong));
+  }
+  return std::nullopt;
+}
+
+RoomId Router::draw_room() {
+  RoomId id;
+  do {
+    id.value = random_.next();
+  } while (id.value == 0 || rooms_.contains(id));
+  return id;
+}
+
+// False when no rank of one kind is usable.
+bool Router::dispatch(Sample& sample, GenerationRequest request) {
+  const auto prefill = policy::choose_rank(prefill_load_, config_.routing, turn_, random_.next());
+  auto decode = policy::choose_rank(decode_load_, config_.routing, turn_, random_.next());
+  if (!prefill || !decode) {
+    return false;
+  }
+  ++turn_;
+  const bool aggregated = ranks_.decode[*decode].rank.role == Role::aggregated;
+  const TimePoint now = context_.now();
+  const Duration limit = request.time_limit > Duration::zero() ? request.time_limit : config_.time_limit;
+  auto shared = std::make_shared<const GenerationRequest>(std::move(request));
+  auto owned = std::make_unique<Room>(draw_room(), shared, sample, *prefill, *decode, now, now + limit);
+  Room& room = *owned;
+  sample.opened(room.id, now);
+  prefill_load_[*prefill].outstanding_tokens += room.prefill_tokens();
+  decode_load_[*decode].outstanding_tokens += room.decode_tokens();
+  deadlines_.add(room.deadline, room.id);
+  deadline_.notify();
+  rooms_.emplace(room.id, std::move(owned));
+  open_gauge_.set(static_cast<double>(rooms_.size()));
+  const PeerId to_decode = ranks_.decode[*decode];
+  const PeerId to_prefill = aggregated ? to_decode : ranks_.prefill[*prefill];
+  if (!aggregated) {
+    link_.post(to_prefill.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline));
+  }
+  link_.post(to_decode.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline));
+  return true;
+}
+
+Task<> Router::listen() {
+  while (std::optional<RouterMessage> message = co_await inbox_.recv()) {
+    std::visit([this](auto& body) { take(std::move(body)); }, *message);
+  }
+}
+
+void Router::take(RoomEvents message) {
+  for (RoomEvent& event : message.events) {
+    if (const auto found = rooms_.find(event.room); found != rooms_.end()) {
+      deliver(*found->second, std::move(event.event));
+    }
+  }
+}
+
+void Router::take(LegFailed message) {
+  end(message.room, std::move(message.failure), message.from);
+}
+
+void Router::take(PrefillDone message) {
+  if (const auto found = rooms_.find(message.room); found != rooms_.end()) {
+    release_prefill(*found->second);
+  }
+}
+
+void Router::deliver(Room& room, GenerationEvent event) {
+  const bool last = std::holds_alternative<FinishEvent>(event);
+  room.sample->deliver(std::move(event));
+  if (last) {
+    finished_.add(1);
+    forget(room.id);
+  }
+}
+
+// The request ends with this cause; a leg that may still be working is told to stop.
+void Router::end(RoomId id, Failure cause, std::optional<RankId> already_knows) {
+  const auto found = rooms_.find(id);
+  if (found == rooms_.end()) {
+    return;
+  }
+  Room& room = *found->second;
+  const RankId prefill = ranks_.prefill[room.prefill].rank;
+  const RankId decode = ranks_.decode[room.decode].rank;
+  for (const RankId leg : {prefill, decode}) {
+    const bool same_twice = leg == prefill && decode.role == Role::aggregated;
+    if (leg != already_knows && !same_twice) {
+      link_.post(leg, CancelRoom(id, cause));
+    }
+  }
+  failed_.add(1);
+  FinishEvent event(std::move(cause));
+  event.usage.prompt_tokens = static_cast<std::uint32_t>(room.request->prompt.size());
+  event.timeline.total = context_.now() - room.arrived;
+  room.sample->deliver(std::move(event));
+  forget(id);
+}
+
+void Router::forget(RoomId id) {
+  const auto found = rooms_.find(id);
+  Room& room = *found->second;
+  release_prefill(room);
+  decode_load_[room.decode].outstanding_tokens -= room.decode_tokens();
+  deadlines_.remove(room.deadline, id);
+  room.sample->closed();
+  rooms_.erase(found);
+  open_gauge_.set(static_cast<double>(rooms_.size()));
+  room_gone_.notify();
+}
+
+void Router::release_prefill(Room& room) {
+  if (std::exchange(room.prefill_open, false)) {
+    prefill_load_[room.prefill].outstanding_tokens -= room.prefill_tokens();
+  }
+}
+
+void Router::abandon(RoomId id, Failure cause) {
+  end(id, std::move(cause), std::nullopt);
+}
+
+void Router::delivered(const Timeline& timeline) {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    stage_seconds_[i]->observe(seconds(timeline.stages[i]));
+  }
+}
+
+Task<> Router::watch_deadlines() {
+  for (;;) {
+    while (const std::optional<RoomId> id = deadlines_.expired(context_.now())) {
+      end(*id, Failure(Errc::timeout, kOrigin, "the request's deadline passed"), std::nullopt);
+    }
+    co_await deadline_.wait_until(deadlines_.next());
+  }
+}
+
+}  // namespace baton

@@ -1,0 +1,117 @@
+// The router: takes a request in, chooses its two ranks, draws its room, and gives the front end its events.
+//
+//   front end --start()--> router --Job--> prefill rank, decode rank     (one room, one deadline for both)
+//   front end <--next()--- router <--RoomEvents, LegFailed, PrefillDone--
+//
+// Lives on the front's context together with the front end; nothing here is called from another thread but inbox()'s
+// push. The router ends every request by itself at the deadline, whatever the ranks do, and the first end wins: what
+// comes later for that room finds nobody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "roles/control_link.h"
+#include "roles/deadlines.h"
+#include "roles/generation.h"
+#include "roles/policy/routing.h"
+#include "runtime/channel.h"
+#include "runtime/mailbox.h"
+#include "runtime/metrics.h"
+#include "runtime/pulse.h"
+#include "runtime/random.h"
+#include "runtime/scope.h"
+#include "transport/transfer.h"
+
+namespace baton {
+
+struct RouterConfig {
+  policy::Routing routing = policy::Routing::least_loaded;
+  std::size_t open_max = 1024;                      // requests at one time; more are refused as overloaded (429)
+  Duration time_limit = std::chrono::seconds(600);  // for requests that name none
+  std::uint32_t max_context = 0;                    // prompt and output together
+  std::uint32_t vocab_size = 0;
+  std::uint64_t seed = 0;  // of rooms and random routing
+};
+
+// The ranks a router may choose from. With aggregated ranks both lists are the same.
+struct RouterRanks {
+  std::vector<PeerId> prefill;
+  std::vector<PeerId> decode;
+};
+
+class Sample;
+
+class Router final : public Generator {
+ public:
+  Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics);
+  ~Router() override;
+
+  // Runs until stop(). Called once.
+  Task<> run();
+
+  std::unique_ptr<Generation> start(GenerationRequest request) override;
+  ServiceState state() const noexcept override { return state_; }
+  std::uint32_t max_context() const noexcept override { return config_.max_context; }
+
+  // On the front's context: the ranks are up, requests may come.
+  void open_for_work() noexcept { state_ = ServiceState::usable; }
+
+  // Refuses new requests from now on; completes when none is open, or at the deadline, when what is left is aborted.
+  Task<> drain(TimePoint deadline);
+  void stop();
+
+  Mailbox<RouterMessage>& inbox() noexcept { return inbox_; }
+
+  // For Sample: the front end lost interest in a room; the front end took the end of one.
+  void abandon(RoomId id, Failure cause);
+  void delivered(const Timeline& timeline);
+
+  std::size_t open_requests() const noexcept { return rooms_.size(); }
+
+ private:
+  struct Room;
+
+  std::optional<Failure> check(const GenerationRequest& request) const;
+  RoomId draw_room();
+  bool dispatch(Sample& sample, GenerationRequest request);
+
+  Task<> live();
+  Task<> listen();
+  void take(RoomEvents message);
+  void take(LegFailed message);
+  void take(PrefillDone message);
+  void deliver(Room& room, GenerationEvent event);
+  void end(RoomId id, Failure cause, std::optional<RankId> already_knows);
+  void forget(RoomId id);
+  void release_prefill(Room& room);
+  Task<> watch_deadlines();
+
+  Context& context_;
+  ControlLink& link_;
+  RouterRanks ranks_;
+  RouterConfig config_;
+  Scope scope_;
+  Mailbox<RouterMessage> inbox_;
+  std::unordered_map<RoomId, std::unique_ptr<Room>> rooms_;
+  std::vector<policy::RankLoad> prefill_load_;
+  std::vector<policy::RankLoad> decode_load_;
+  Deadlines deadlines_;
+  Pulse deadline_;
+  Pulse room_gone_;  // drain() looks whether any is left
+  Pulse stopped_;
+  Random random_;
+  std::uint64_t turn_ = 0;
+  ServiceState state_ = ServiceState::starting;
+  bool stopping_ = false;
+
+  std::vector<Histogram*> stage_seconds_;  // by Stage
+  Gauge& open_gauge_;
+  Counter& finished_;
+  Counter& failed_;
+};
+
+}  // namespace baton

@@ -1,0 +1,114 @@
+// Clients that go away, at every moment, in virtual time: nobody else notices and nothing stays behind.
+#include <doctest/doctest.h>
+
+#include "tests/support/pick.h"
+#include "tests/support/toy_world.h"
+
+using namespace baton;
+using namespace baton::test;
+
+namespace {
+
+// One client that gives up after `patience`; the outcome is kept if it was faster.
+Task<> impatient(ToyWorld& world, GenerationRequest request, Duration delay, Duration patience, bool by_destruction,
+                 Outcome& outcome) {
+  co_await sleep_until(world.context, add_saturating(world.context.now(), delay));
+  std::unique_ptr<Generation> generation = world.node->router().start(std::move(request));
+  Generation* raw = generation.get();
+  Scope scope(world.context, "watch");
+  const TimePoint until = add_saturating(world.context.now(), patience);
+  if (by_destruction) {
+    co_await sleep_until(world.context, until);
+    generation.reset();
+    co_return;
+  }
+  const auto give_up = [](ToyWorld& w, Generation* g, TimePoint time) -> Task<> {
+    const bool slept = co_await sleep_until(w.context, time);
+    if (slept) {
+      g->abort();
+    }
+  };
+  const auto collect = [](ToyWorld& w, std::unique_ptr<Generation> g, Outcome& into, TaskHandle timer) -> Task<> {
+    Task<Outcome> pending = w.collect(std::move(g));
+    into = co_await std::move(pending);
+    timer.cancel();
+  };
+  TaskHandle timer = scope.spawn("give up", give_up(world, raw, until));
+  scope.spawn("collect", collect(world, std::move(generation), outcome, timer));
+  co_await scope.join();
+}
+
+}  // namespace
+
+TEST_CASE("Abort: at every moment of a request's life it frees both legs and leaves the others alone") {
+  for (const int mode : {0, 1, 2}) {
+    for (int moment = 0; moment < 60; ++moment) {
+      CAPTURE(mode);
+      CAPTURE(moment);
+      NodeConfig config = small_node();
+      config.copying = mode == 1;
+      config.aggregated = mode == 2;
+      ToyWorld world(config);
+      const GenerationRequest aborted = world.request(150, 20, 1);
+      const GenerationRequest other = world.request(130, 20, 2);
+      Outcome first;
+      Outcome second;
+      const auto client = [&]() -> Task<> {
+        Scope scope(world.context, "clients");
+        scope.spawn("one", impatient(world, aborted, Duration{0}, std::chrono::microseconds(250 * moment),
+                                     moment % 2 == 0, first));
+        scope.spawn("two", impatient(world, other, Duration{0}, std::chrono::seconds(50), false, second));
+        co_await scope.join();
+      };
+      world.run(client());
+      CHECK(second.ok());
+      CHECK(second.tokens == world.reference(other));
+      CHECK((moment % 2 == 0 || first.finishes == 1));
+      CHECK(world.drained_after_run);
+    }
+  }
+}
+
+TEST_CASE("Abort: storms of aborts around retractions leave the survivors with the reference's tokens") {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    CAPTURE(seed);
+    Pick random(seed);
+    NodeConfig config = small_node(1 + random(3), 1 + random(3));
+    config.copying = random.chance(0.4);
+    config.aggregated = random.chance(0.2);
+    config.decode_pages = 24 + random(40);
+    config.prefill_pages = 30;
+    config.decode.admission.lookahead_tokens = random(40);
+    config.decode.running_max = 1 + random(12);
+    config.decode.retract_every = random.chance(0.5) ? 3 : 0;
+    ToyWorld world(config);
+    constexpr std::size_t kClients = 60;
+    std::vector<GenerationRequest> requests;
+    std::vector<Outcome> outcomes(kClients);
+    std::vector<bool> stays;
+    for (std::size_t i = 0; i < kClients; ++i) {
+      requests.push_back(world.request(1 + random(200), 1 + random(80), i));
+      stays.push_back(random.chance(0.6));
+    }
+    const auto client = [&]() -> Task<> {
+      Scope scope(world.context, "clients");
+      for (std::size_t i = 0; i < kClients; ++i) {
+        const Duration delay = std::chrono::microseconds(random(60'000));
+        const Duration patience =
+            stays[i] ? Duration(std::chrono::seconds(55)) : Duration(std::chrono::microseconds(random(40'000)));
+        scope.spawn("client",
+                    impatient(world, requests[i], delay, patience, !stays[i] && random.chance(0.5), outcomes[i]));
+      }
+      co_await scope.join();
+    };
+    world.run(client());
+    for (std::size_t i = 0; i < kClients; ++i) {
+      CAPTURE(i);
+      if (stays[i]) {
+        CHECK(outcomes[i].ok());
+        CHECK(outcomes[i].tokens == world.reference(requests[i]));
+      }
+    }
+    CHECK(world.drained_after_run);
+  }
+}
