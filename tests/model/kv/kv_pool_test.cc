@@ -100,6 +100,26 @@ TEST_CASE("KvPool: a pin that ends before its lease changes nothing") {
   CHECK(pool.quarantined() == 0);
 }
 
+TEST_CASE("KvPool: the listener hears once of every lease and pin that frees pages, and of no other") {
+  KvPool pool(tiny_layout(), 4);
+  int told = 0;
+  pool.on_pages_back([&] { ++told; });
+  auto first = pool.acquire(2);
+  auto second = pool.acquire(2);
+  KvPin pin = first->pin();
+  first->release();
+  CHECK(told == 0);
+  second->release();
+  CHECK(told == 1);
+  pin.release();
+  CHECK(told == 2);
+  pool.acquire(0);
+  CHECK(told == 2);
+  pool.on_pages_back({});
+  pool.acquire(1);
+  CHECK(told == 2);
+}
+
 TEST_CASE("KvPool: a generation tells a page's lives apart") {
   KvPool pool(tiny_layout(), 1);
   CHECK(pool.generation(0) == 0);
