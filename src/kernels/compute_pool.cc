@@ -105,7 +105,7 @@ void ComputePool::lead(unsigned thread, bool nested, Priority priority, Pending 
     error = std::current_exception();
   }
   pending.step = nullptr;  // what the step captured ends before its owner hears of the end
-  pending.done(error);
+  pending.done(std::move(error));
 }
 
 bool ComputePool::lead_waiting(unsigned thread) {

@@ -12,7 +12,7 @@ namespace {
 // Multiply-adds a chunk should hold, counting a chunk of few tokens as four of them, since it waits for memory: some
 // 5 us either way.
 constexpr std::size_t kChunkWork = 500'000;
-constexpr std::size_t kChunkTokens = 128;  // activations of a chunk stay in the second-level cache
+constexpr std::size_t kChunkTokens = 96;  // activations of a chunk stay in the second-level cache
 
 struct Input {
   const float* x = nullptr;
@@ -28,12 +28,13 @@ struct Cut {
   std::size_t panel_chunks = 0;
 };
 
-Cut cut_output(std::size_t rows, std::size_t panels, const PackedMatrix& w, std::size_t panel_height,
-               std::size_t panels_max) {
+Cut cut_output(std::size_t rows, std::size_t panels, const PackedMatrix& w, std::size_t panel_height) {
   Cut cut;
   cut.tokens = std::min(rows, kChunkTokens);
   const std::size_t panel_work = panel_height * w.cols * std::max<std::size_t>(cut.tokens, 4);
-  cut.panels = std::clamp<std::size_t>(kChunkWork / panel_work, 1, panels_max);
+  // Whole strips of 64 rows, as long as there are enough of them: tiles of several panels are the fastest.
+  const std::size_t strip = std::max<std::size_t>(1, 64 / panel_height);
+  cut.panels = std::clamp<std::size_t>(kChunkWork / panel_work / strip * strip, strip, std::max(strip, panels));
   cut.token_chunks = (rows + cut.tokens - 1) / cut.tokens;
   cut.panel_chunks = (panels + cut.panels - 1) / cut.panels;
   return cut;
@@ -97,7 +98,7 @@ void multiply(Lane& lane, const Input& input, const PackedMatrix& w, const float
   prepare(lane, input, args);
   const MatmulKernel kernel = matmul_kernel(w.format, lane.isa());
   const std::size_t panels = (w.rows + args.geometry.rows - 1) / args.geometry.rows;
-  const Cut cut = cut_output(input.rows, panels, w, args.geometry.rows, panels);
+  const Cut cut = cut_output(input.rows, panels, w, args.geometry.rows);
   lane.parallel_for(static_cast<unsigned>(cut.token_chunks * cut.panel_chunks), [&](unsigned chunk) {
     const std::size_t token = chunk % cut.token_chunks * cut.tokens;
     const std::size_t panel = chunk / cut.token_chunks * cut.panels;

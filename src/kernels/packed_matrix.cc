@@ -15,7 +15,7 @@ namespace baton::kernels {
 
 namespace {
 
-constexpr std::uint8_t kBiasQ8 = 0x80;  // stored as q + 128: int8 multiply-adds want one unsigned operand
+constexpr int kBiasQ8 = 0x80;  // q8_0x16 stores q + 128: vpdpbusd wants one unsigned operand
 
 bool has_minimum(PackedFormat format) noexcept {
   return format == PackedFormat::q4_1x8 || format == PackedFormat::q4_1x16;
@@ -42,6 +42,7 @@ void pack_row(const PackTarget& target, const PanelGeometry& geometry, std::uint
   const std::size_t chunk_stride = std::size_t{geometry.rows} * 4;
   const bool q8 = is_q8(target.format);
   const std::size_t chunks = q8 ? 8 : 4;
+  const bool biased = target.format == PackedFormat::q8_0x16;
   for (std::uint32_t block = 0; block < target.cols / kBlockCols; ++block) {
     std::byte* scales = target.data + place.scales + block * geometry.scale_stride;
     std::byte* quants = target.data + place.quants + block * geometry.quant_stride;
@@ -53,7 +54,7 @@ void pack_row(const PackTarget& target, const PanelGeometry& geometry, std::uint
     }
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
       std::memcpy(quants + chunk * chunk_stride, blocks, 4);
-      for (std::size_t j = 0; q8 && j < 4; ++j) {
+      for (std::size_t j = 0; biased && j < 4; ++j) {
         quants[chunk * chunk_stride + j] ^= std::byte{kBiasQ8};
       }
       blocks += 4;
@@ -79,8 +80,9 @@ void unpack_quantised_row(const PackedMatrix& matrix, std::uint32_t row, float* 
     }
     for (std::size_t e = 0; e < kBlockCols; ++e) {
       if (is_q8(matrix.format)) {
-        const auto byte = std::to_integer<int>(quants[e / 4 * chunk_stride + e % 4]);
-        out[e] = d * static_cast<float>(byte - int{kBiasQ8});
+        const auto byte = std::to_integer<std::uint8_t>(quants[e / 4 * chunk_stride + e % 4]);
+        const int q = matrix.format == PackedFormat::q8_0x16 ? byte - kBiasQ8 : static_cast<std::int8_t>(byte);
+        out[e] = d * static_cast<float>(q);
       } else {
         const std::size_t low = e % 16;
         const auto byte = std::to_integer<int>(quants[low / 4 * chunk_stride + low % 4]);

@@ -8,7 +8,8 @@
 //                   R x f16 d, then for q4_1 R x f16 m; padded to 64 bytes. Then the quants of all blocks:
 //                     q4: 4 chunks of 4R bytes; byte 4r+j of chunk c holds element 4c+j of row r in its low half and
 //                         element 16+4c+j in its high half
-//                     q8: 8 chunks of 4R bytes; byte 4r+j of chunk c is element 4c+j of row r, plus 128
+//                     q8: 8 chunks of 4R bytes; byte 4r+j of chunk c is element 4c+j of row r; in q8_0x16 plus
+//                         128, since vpdpbusd takes unsigned weights
 // The interleaving follows the measured plan for int8 kernels without horizontal sums; four neighbouring elements of
 // a row are what one multiply-add instruction consumes.
 #pragma once

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -18,16 +19,16 @@ namespace baton::kernels::test {
 
 // Runs `step` as one step of the pool; returns when it is done and rethrows what it threw.
 inline void on_lane(ComputePool& pool, std::function<void(Lane&)> step, Priority priority = Priority::decode) {
-  std::promise<void> ended;
-  auto future = ended.get_future();
-  pool.submit(priority, std::move(step), [&ended](std::exception_ptr error) {
-    if (error) {
-      ended.set_exception(error);
-    } else {
-      ended.set_value();
-    }
+  const auto ended = std::make_shared<std::promise<void>>();  // shared: set_value may still run when get() returns
+  std::exception_ptr failure;  // moved, not copied: the pool thread must keep no reference to what is thrown here
+  pool.submit(priority, std::move(step), [&failure, ended](std::exception_ptr error) {
+    failure = std::move(error);
+    ended->set_value();
   });
-  future.get();
+  ended->get_future().get();
+  if (failure) {
+    std::rethrow_exception(std::move(failure));
+  }
 }
 
 inline std::vector<Isa> isas() {

@@ -31,50 +31,49 @@ const std::byte* position_row(const AttentionTile& tile, std::uint32_t position,
          position % layout.page_tokens * (layout.head_dim * value_bytes);
 }
 
-void widen_row(const std::byte* row, KvType type, std::size_t head_dim, float* out) noexcept {
-  std::size_t d = 0;
-  if (type == KvType::f32) {
-    const auto* floats = reinterpret_cast<const float*>(row);
-    for (; d < head_dim; ++d) {
-      out[d] = floats[d];
-    }
-    return;
+// kLanes values of a stored row from dimension d on; zero beyond head_dim.
+inline Vec load_stored(const std::byte* row, KvType type, std::size_t d, std::size_t head_dim) noexcept {
+  if (d + kLanes <= head_dim) {
+    return type == KvType::f16 ? load_f16(reinterpret_cast<const std::uint16_t*>(row) + d)
+                               : load(reinterpret_cast<const float*>(row) + d);
   }
-  const auto* halves = reinterpret_cast<const std::uint16_t*>(row);
-  for (; d + kLanes <= head_dim; d += kLanes) {
-    store(out + d, load_f16(halves + d));
-  }
-  if (d < head_dim) {
-    std::uint16_t tail[kLanes] = {};
-    for (std::size_t i = 0; d + i < head_dim; ++i) {
-      tail[i] = halves[d + i];
-    }
-    float wide[kLanes];
-    store(wide, load_f16(tail));
-    for (std::size_t i = 0; d + i < head_dim; ++i) {
-      out[d + i] = wide[i];
+  alignas(64) float wide[kLanes] = {};
+  std::uint16_t halves[kLanes] = {};
+  for (std::size_t i = 0; d + i < head_dim; ++i) {
+    if (type == KvType::f16) {
+      halves[i] = reinterpret_cast<const std::uint16_t*>(row)[d + i];
+    } else {
+      wide[i] = reinterpret_cast<const float*>(row)[d + i];
     }
   }
+  return type == KvType::f16 ? load_f16(halves) : load(wide);
 }
 
+// Brings keys and values of positions [begin, begin + count) to f32; keys of the rest of the block become zero.
 void load_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, TileBuffers& buffers) noexcept {
+  const KvType type = tile.layout->type;
   const std::size_t head_dim = tile.layout->head_dim;
   const std::size_t padded = padded_head_dim(head_dim);
-  float row[kHeadDimMax];
-  for (std::uint32_t j = 0; j < count; ++j) {
-    widen_row(position_row(tile, begin + j, tile.k_offset), tile.layout->type, head_dim, row);
-    for (std::size_t d = 0; d < head_dim; ++d) {
-      buffers.keys[d * kAttentionBlock + j] = row[d];
+  for (std::uint32_t j = 0; j < kAttentionBlock; j += kLanes) {
+    const std::byte* rows[kLanes];
+    for (std::uint32_t i = 0; i < kLanes; ++i) {
+      rows[i] = j + i < count ? position_row(tile, begin + j + i, tile.k_offset) : nullptr;
     }
-    float* values = buffers.values + j * padded;
-    widen_row(position_row(tile, begin + j, tile.v_offset), tile.layout->type, head_dim, values);
-    for (std::size_t d = head_dim; d < padded; ++d) {
-      values[d] = 0;
+    for (std::size_t d = 0; d < head_dim; d += kLanes) {
+      Vec square[kLanes];
+      BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
+        square[i] = rows[i] == nullptr ? splat(0) : load_stored(rows[i], type, d, head_dim);
+      }
+      transpose(square);
+      BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
+        store(buffers.keys + (d + i) * kAttentionBlock + j, square[i]);
+      }
     }
   }
-  for (std::size_t d = 0; d < head_dim && count < kAttentionBlock; ++d) {
-    for (std::size_t j = count; j < kAttentionBlock; ++j) {
-      buffers.keys[d * kAttentionBlock + j] = 0;
+  for (std::uint32_t j = 0; j < count; ++j) {
+    const std::byte* row = position_row(tile, begin + j, tile.v_offset);
+    for (std::size_t d = 0; d < padded; d += kLanes) {
+      store(buffers.values + j * padded + d, load_stored(row, type, d, head_dim));
     }
   }
 }
@@ -83,25 +82,25 @@ template <std::size_t Rows>
 void score_rows(const float* q, const float* keys, std::size_t head_dim, float* scores) noexcept {
   for (std::size_t j = 0; j < kAttentionBlock; j += kTileCols * kLanes) {
     Vec sums[Rows][kTileCols];
-    for (auto& row : sums) {
-      for (Vec& sum : row) {
-        sum = splat(0);
+    BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
+      BATON_UNROLL for (std::size_t c = 0; c < kTileCols; ++c) {
+        sums[r][c] = splat(0);
       }
     }
     for (std::size_t d = 0; d < head_dim; ++d) {
       Vec k[kTileCols];
-      for (std::size_t c = 0; c < kTileCols; ++c) {
+      BATON_UNROLL for (std::size_t c = 0; c < kTileCols; ++c) {
         k[c] = load(keys + d * kAttentionBlock + j + c * kLanes);
       }
-      for (std::size_t r = 0; r < Rows; ++r) {
+      BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
         const Vec query = splat(q[r * head_dim + d]);
-        for (std::size_t c = 0; c < kTileCols; ++c) {
+        BATON_UNROLL for (std::size_t c = 0; c < kTileCols; ++c) {
           sums[r][c] = fma(k[c], query, sums[r][c]);
         }
       }
     }
-    for (std::size_t r = 0; r < Rows; ++r) {
-      for (std::size_t c = 0; c < kTileCols; ++c) {
+    BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
+      BATON_UNROLL for (std::size_t c = 0; c < kTileCols; ++c) {
         store(scores + r * kAttentionBlock + j + c * kLanes, sums[r][c]);
       }
     }
@@ -140,25 +139,25 @@ template <std::size_t Rows, std::size_t Cols>
 void add_values(const float* weights, const float* values, std::size_t padded, std::uint32_t count, const float* factor,
                 float* out) noexcept {
   Vec sums[Rows][Cols];
-  for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t c = 0; c < Cols; ++c) {
+  BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
+    BATON_UNROLL for (std::size_t c = 0; c < Cols; ++c) {
       sums[r][c] = load(out + r * padded + c * kLanes) * splat(factor[r]);
     }
   }
   for (std::uint32_t j = 0; j < count; ++j) {
     Vec v[Cols];
-    for (std::size_t c = 0; c < Cols; ++c) {
+    BATON_UNROLL for (std::size_t c = 0; c < Cols; ++c) {
       v[c] = load(values + j * padded + c * kLanes);
     }
-    for (std::size_t r = 0; r < Rows; ++r) {
+    BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
       const Vec weight = splat(weights[r * kAttentionBlock + j]);
-      for (std::size_t c = 0; c < Cols; ++c) {
+      BATON_UNROLL for (std::size_t c = 0; c < Cols; ++c) {
         sums[r][c] = fma(v[c], weight, sums[r][c]);
       }
     }
   }
-  for (std::size_t r = 0; r < Rows; ++r) {
-    for (std::size_t c = 0; c < Cols; ++c) {
+  BATON_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
+    BATON_UNROLL for (std::size_t c = 0; c < Cols; ++c) {
       store(out + r * padded + c * kLanes, sums[r][c]);
     }
   }

@@ -11,6 +11,16 @@ namespace {
 
 constexpr std::size_t kPanelRows = 16;
 constexpr std::size_t kPanelVecs = kPanelRows / kLanes;
+constexpr std::size_t kTileTokens = 6;
+
+// Panels of a tile: as many sums as the registers hold beside the weights (32 with AVX-512, else 16), and enough
+// chains to hide the latency of a multiply-add.
+constexpr std::size_t tile_panels(std::size_t tokens) noexcept {
+  if (kLanes == 16) {
+    return 4;
+  }
+  return kLanes == 8 && tokens <= 2 ? 4 / tokens : 1;
+}
 
 template <PackedFormat Format>
 inline Vec load_weights(const std::uint16_t* p) noexcept {
@@ -21,46 +31,64 @@ inline Vec load_weights(const std::uint16_t* p) noexcept {
   }
 }
 
-template <PackedFormat Format, std::size_t Tokens>
+template <PackedFormat Format, std::size_t Tokens, std::size_t Panels>
 void panel_tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
   const std::size_t cols = args.w.cols;
-  const auto* weights = reinterpret_cast<const std::uint16_t*>(args.w.data + panel * args.geometry.panel_stride);
+  const std::size_t stride = args.geometry.panel_stride / sizeof(std::uint16_t);
+  const auto* weights = reinterpret_cast<const std::uint16_t*>(args.w.data) + panel * stride;
   const float* x = args.x + token * cols;
-  Vec sums[Tokens][kPanelVecs];
-  for (auto& row : sums) {
-    for (Vec& sum : row) {
-      sum = splat(0);
+  constexpr std::size_t kVecs = Panels * kPanelVecs;
+  Vec sums[Tokens][kVecs];
+  BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
+    BATON_UNROLL for (std::size_t v = 0; v < kVecs; ++v) {
+      sums[t][v] = splat(0);
     }
   }
   for (std::size_t k = 0; k < cols; ++k, weights += kPanelRows) {
-    Vec w[kPanelVecs];
-    for (std::size_t v = 0; v < kPanelVecs; ++v) {
-      w[v] = load_weights<Format>(weights + v * kLanes);
+    Vec w[kVecs];
+    BATON_UNROLL for (std::size_t v = 0; v < kVecs; ++v) {
+      w[v] = load_weights<Format>(weights + v / kPanelVecs * stride + v % kPanelVecs * kLanes);
     }
-    for (std::size_t t = 0; t < Tokens; ++t) {
+    BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
       const Vec activation = splat(x[t * cols + k]);
-      for (std::size_t v = 0; v < kPanelVecs; ++v) {
+      BATON_UNROLL for (std::size_t v = 0; v < kVecs; ++v) {
         sums[t][v] = fma(w[v], activation, sums[t][v]);
       }
     }
   }
-  for (std::size_t t = 0; t < Tokens; ++t) {
-    for (std::size_t v = 0; v < kPanelVecs; ++v) {
+  BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
+    BATON_UNROLL for (std::size_t v = 0; v < kVecs; ++v) {
       put(args, token + t, panel * kPanelRows + v * kLanes, sums[t][v]);
     }
+  }
+}
+
+template <PackedFormat Format, std::size_t Tokens>
+void panel_run(const MatmulArgs& args, std::size_t token, std::size_t panel, std::size_t panel_end) {
+  constexpr std::size_t kPanels = tile_panels(Tokens);
+  for (; panel + kPanels <= panel_end; panel += kPanels) {
+    panel_tile<Format, Tokens, kPanels>(args, token, panel);
+  }
+  for (; panel < panel_end; ++panel) {
+    panel_tile<Format, Tokens, 1>(args, token, panel);
   }
 }
 
 template <PackedFormat Format>
 void panel_matmul(const MatmulArgs& args, std::size_t token_begin, std::size_t token_end, std::size_t panel_begin,
                   std::size_t panel_end) {
-  for (std::size_t panel = panel_begin; panel < panel_end; ++panel) {
+  constexpr std::size_t kStrip = 4;  // panels whose weights all tokens use before the next ones come
+  for (std::size_t panel = panel_begin; panel < panel_end; panel += kStrip) {
+    const std::size_t strip_end = panel + kStrip < panel_end ? panel + kStrip : panel_end;
     std::size_t token = token_begin;
-    for (; token + 4 <= token_end; token += 4) {
-      panel_tile<Format, 4>(args, token, panel);
+    for (; token + kTileTokens <= token_end; token += kTileTokens) {
+      panel_run<Format, kTileTokens>(args, token, panel, strip_end);
     }
-    for (; token < token_end; ++token) {
-      panel_tile<Format, 1>(args, token, panel);
+    for (; token + 2 <= token_end; token += 2) {
+      panel_run<Format, 2>(args, token, panel, strip_end);
+    }
+    if (token < token_end) {
+      panel_run<Format, 1>(args, token, panel, strip_end);
     }
   }
 }

@@ -7,12 +7,13 @@ namespace baton::kernels {
 
 namespace {
 
-template <bool Q8>
+template <bool Q8, int Offset>
 std::int32_t dot_block(const std::uint8_t* quants, std::size_t chunk_stride, const std::int8_t* q) noexcept {
   std::int32_t sum = 0;
   for (std::size_t e = 0; e < kBlockCols; ++e) {
     if constexpr (Q8) {
-      sum += quants[e / 4 * chunk_stride + e % 4] * q[e];
+      const std::uint8_t byte = quants[e / 4 * chunk_stride + e % 4];
+      sum += (Offset == 0 ? static_cast<std::int8_t>(byte) : byte) * q[e];
     } else {
       const std::uint8_t byte = quants[e % 16 / 4 * chunk_stride + e % 4];
       sum += (e < 16 ? byte & 15 : byte >> 4) * q[e];
@@ -27,7 +28,7 @@ float read_half(const std::byte* p) noexcept {
   return f16_to_float(half);
 }
 
-// Offset is what the stored quants are above the true ones: 0, 8 (q4_0) or 128 (q8_0).
+// Offset is what the stored quants are above the true ones: 0, 8 (q4_0) or 128 (q8_0x16).
 template <bool Q8, int Offset, bool Minimum>
 float dot_row(const MatmulArgs& args, const std::byte* panel, std::size_t lane, const Q8Block4* x,
               std::size_t token) noexcept {
@@ -38,7 +39,7 @@ float dot_row(const MatmulArgs& args, const std::byte* panel, std::size_t lane, 
     const auto* quants =
         reinterpret_cast<const std::uint8_t*>(panel) + geometry.quant_offset + block * geometry.quant_stride + lane * 4;
     const Q8Block4& xb = x[block];
-    const std::int32_t dot = dot_block<Q8>(quants, std::size_t{geometry.rows} * 4, xb.q[token]);
+    const std::int32_t dot = dot_block<Q8, Offset>(quants, std::size_t{geometry.rows} * 4, xb.q[token]);
     sum += static_cast<float>(dot - Offset * xb.sum[token]) * (read_half(scales) * xb.scale[token]);
     if constexpr (Minimum) {
       sum += read_half(scales + std::size_t{geometry.rows} * 2) * xb.scaled_sum[token];
@@ -74,6 +75,7 @@ MatmulKernel portable_int8_matmul(PackedFormat format) noexcept {
     case PackedFormat::q4_1x16:
       return int8_matmul<false, 0, true>;
     case PackedFormat::q8_0x8:
+      return int8_matmul<true, 0, false>;
     case PackedFormat::q8_0x16:
       return int8_matmul<true, 128, false>;
     default:

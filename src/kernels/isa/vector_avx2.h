@@ -9,6 +9,8 @@
 
 #include <immintrin.h>
 
+#include "kernels/isa/unroll.h"
+
 namespace baton::kernels {
 namespace {
 
@@ -65,6 +67,25 @@ inline void store_int8(std::int8_t* p, Vec v) noexcept {  // v integral
   const __m256i wide = _mm256_cvtps_epi32(v);
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+}
+// Rows become columns. Pairs, then quads, then halves of the registers change places.
+inline void transpose(Vec (&rows)[kLanes]) noexcept {
+  Vec pairs[kLanes];
+  Vec quads[kLanes];
+  BATON_UNROLL for (std::size_t i = 0; i < kLanes; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  BATON_UNROLL for (std::size_t i = 0; i < kLanes; i += 4) {
+    quads[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+    quads[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
+    quads[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+    quads[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
+  }
+  BATON_UNROLL for (std::size_t i = 0; i < 4; ++i) {
+    rows[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
+    rows[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
+  }
 }
 
 }  // namespace

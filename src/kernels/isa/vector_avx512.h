@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#include "kernels/isa/unroll.h"
+
 namespace baton::kernels {
 namespace {
 
@@ -56,6 +58,31 @@ inline Vec power_of_two(Vec n) noexcept {  // n integral, -126 to 127
 }
 inline void store_int8(std::int8_t* p, Vec v) noexcept {  // v integral
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+// Rows become columns. Pairs and quads change places within quarters of the registers, then the quarters do.
+inline void transpose(Vec (&rows)[kLanes]) noexcept {
+  Vec pairs[kLanes];
+  Vec quads[kLanes];
+  BATON_UNROLL for (std::size_t i = 0; i < kLanes; i += 2) {
+    pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  BATON_UNROLL for (std::size_t i = 0; i < kLanes; i += 4) {  // quads[i + c]: column c of each quarter, rows i to i + 3
+    quads[i] = _mm512_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+    quads[i + 1] = _mm512_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
+    quads[i + 2] = _mm512_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+    quads[i + 3] = _mm512_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
+  }
+  BATON_UNROLL for (std::size_t c = 0; c < 4; ++c) {
+    const Vec even_low = _mm512_shuffle_f32x4(quads[c], quads[c + 4], 0x88);  // quarters 0, 2 of rows 0..3 and 4..7
+    const Vec odd_low = _mm512_shuffle_f32x4(quads[c], quads[c + 4], 0xDD);
+    const Vec even_high = _mm512_shuffle_f32x4(quads[c + 8], quads[c + 12], 0x88);
+    const Vec odd_high = _mm512_shuffle_f32x4(quads[c + 8], quads[c + 12], 0xDD);
+    rows[c] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+    rows[c + 8] = _mm512_shuffle_f32x4(even_low, even_high, 0xDD);
+    rows[c + 4] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    rows[c + 12] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xDD);
+  }
 }
 
 }  // namespace

@@ -68,6 +68,15 @@ inline void store_int8(std::int8_t* p, Vec v) noexcept {  // v integral
     p[i] = static_cast<std::int8_t>(v[i]);
   }
 }
+inline void transpose(Vec (&rows)[kLanes]) noexcept {
+  Vec columns[kLanes];
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    columns[i] = Vec{rows[0][i], rows[1][i], rows[2][i], rows[3][i]};
+  }
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    rows[i] = columns[i];
+  }
+}
 
 }  // namespace
 }  // namespace baton::kernels
