@@ -35,9 +35,9 @@ class Channel final {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel() {
-    context_.place_ends(receivers_, name_);
-    context_.place_ends(senders_, name_);
-    context_.place_ends(watchers_, name_);
+    Context::place_ends(context_, receivers_, name_);
+    Context::place_ends(context_, senders_, name_);
+    Context::place_ends(context_, watchers_, name_);
   }
 
   // co_await send(item): true when the item is in the channel or with a receiver; waits while the buffer is full. False

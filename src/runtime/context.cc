@@ -116,17 +116,17 @@ void Context::end_wait(Waiter& waiter, WaitEnd end) noexcept {
   ready_.push(&waiter);
 }
 
-void Context::place_ends(WaitList& waiters, const std::string& name) noexcept {
+void Context::place_ends(Context& context, WaitList& waiters, const std::string& name) noexcept {
   if (waiters.empty()) {
     return;
   }
-  if (!destroying_) {
-    BATON_CHECK(!running_.load(std::memory_order_relaxed), name);
-    destroy_coroutines();
+  if (!context.destroying_) {
+    BATON_CHECK(!context.running_.load(std::memory_order_relaxed), name);
+    context.destroy_coroutines();
     return;
   }
   while (Waiter* waiter = waiters.front()) {
-    destroy_waiter(*waiter);
+    context.destroy_waiter(*waiter);
   }
 }
 

@@ -90,8 +90,9 @@ class Context {
   void end_wait(Waiter& waiter, WaitEnd end) noexcept;
 
   // A place with a wait list is being destroyed: nobody may be waiting there while the context runs; when it does not
-  // run, all coroutines are destroyed, since those who wait here can never go on.
-  void place_ends(WaitList& waiters, const std::string& name) noexcept;
+  // run, all coroutines are destroyed, since those who wait here can never go on. Where nobody waits the context is not
+  // touched: it may be gone.
+  static void place_ends(Context& context, WaitList& waiters, const std::string& name) noexcept;
 
   // Fails a check when the calling thread may not touch what belongs to this context.
   void check_owner() const noexcept;

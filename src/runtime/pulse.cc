@@ -8,7 +8,7 @@ namespace baton {
 Pulse::Pulse(Context& context, std::string name) : context_(context), name_(std::move(name)) {}
 
 Pulse::~Pulse() {
-  context_.place_ends(waiters_, name_);
+  Context::place_ends(context_, waiters_, name_);
 }
 
 void Pulse::notify() noexcept {

@@ -98,18 +98,20 @@ Scope::Scope(Context& context, std::string name)
     : context_(context), name_(std::move(name)), ended_(context, name_ + " children") {}
 
 Scope::~Scope() {
+  if (children_.empty()) {
+    // The context may be gone. An error that nobody has seen would be lost.
+    BATON_CHECK(error_ == nullptr || std::uncaught_exceptions() > 0, name_);
+    return;
+  }
   if (context_.destroying()) {
     for (const std::shared_ptr<Child>& child : children_) {
       child->scope = nullptr;
     }
     return;
   }
-  if (!children_.empty() && !context_.running_here()) {
-    context_.destroy_coroutines();
-  }
   // Children refer to what their parent holds. If this fails, a frame left its Scope without join(): see in_scope.
-  BATON_CHECK(children_.empty(), name_, children_.size(), children_.front()->name);
-  BATON_CHECK(error_ == nullptr || std::uncaught_exceptions() > 0, name_);
+  BATON_CHECK(!context_.running_here(), name_, children_.size(), children_.front()->name);
+  context_.destroy_coroutines();
 }
 
 TaskHandle Scope::spawn(std::string name, Task<> task) {
