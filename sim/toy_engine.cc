@@ -45,11 +45,7 @@ ToyEngine::ToyEngine(Context& context, ToyEngineConfig config)
     : context_(context), config_(config), layout_(toy_layout(config.page_tokens)) {}
 
 Task<StepOutput> ToyEngine::step(StepBatch batch) {
-  Duration cost = config_.step_base;
-  for (const StepSequence& sequence : batch.sequences) {
-    cost += config_.step_row * static_cast<std::int64_t>(sequence.tokens.size());
-  }
-  co_await sleep_until(context_, context_.now() + cost);
+  co_await sleep_until(context_, context_.now() + config_.cost.of(batch));
   StepOutput output;
   for (const StepSequence& sequence : batch.sequences) {
     const std::uint64_t hash = run(sequence);

@@ -12,6 +12,7 @@
 
 #include "model/engine/engine.h"
 #include "runtime/context.h"
+#include "sim/timed_engine.h"
 
 namespace baton {
 
@@ -19,8 +20,7 @@ struct ToyEngineConfig {
   std::uint32_t page_tokens = 16;
   std::uint32_t vocab = 997;
   std::uint32_t context = 4096;
-  Duration step_base = std::chrono::microseconds(200);
-  Duration step_row = std::chrono::microseconds(10);
+  StepCost cost;
 };
 
 class ToyEngine final : public Engine {

@@ -1,44 +1,12 @@
 // Clients that go away, at every moment, in virtual time: nobody else notices and nothing stays behind.
 #include <doctest/doctest.h>
 
+#include "tests/support/impatient.h"
 #include "tests/support/pick.h"
 #include "tests/support/toy_world.h"
 
 using namespace baton;
 using namespace baton::test;
-
-namespace {
-
-// One client that gives up after `patience`; the outcome is kept if it was faster.
-Task<> impatient(ToyWorld& world, GenerationRequest request, Duration delay, Duration patience, bool by_destruction,
-                 Outcome& outcome) {
-  co_await sleep_until(world.context, add_saturating(world.context.now(), delay));
-  std::unique_ptr<Generation> generation = world.node->router().start(std::move(request));
-  Generation* raw = generation.get();
-  Scope scope(world.context, "watch");
-  const TimePoint until = add_saturating(world.context.now(), patience);
-  if (by_destruction) {
-    co_await sleep_until(world.context, until);
-    generation.reset();
-    co_return;
-  }
-  const auto give_up = [](ToyWorld& w, Generation* g, TimePoint time) -> Task<> {
-    const bool slept = co_await sleep_until(w.context, time);
-    if (slept) {
-      g->abort();
-    }
-  };
-  const auto collect = [](ToyWorld& w, std::unique_ptr<Generation> g, Outcome& into, TaskHandle timer) -> Task<> {
-    Task<Outcome> pending = w.collect(std::move(g));
-    into = co_await std::move(pending);
-    timer.cancel();
-  };
-  TaskHandle timer = scope.spawn("give up", give_up(world, raw, until));
-  scope.spawn("collect", collect(world, std::move(generation), outcome, timer));
-  co_await scope.join();
-}
-
-}  // namespace
 
 TEST_CASE("Abort: at every moment of a request's life it frees both legs and leaves the others alone") {
   for (const int mode : {0, 1, 2}) {

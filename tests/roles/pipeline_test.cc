@@ -8,21 +8,6 @@ using namespace baton::test;
 
 namespace {
 
-// Runs the requests at once and returns what became of them, in order.
-std::vector<Outcome> run_all(ToyWorld& world, const std::vector<GenerationRequest>& requests) {
-  std::vector<Outcome> outcomes(requests.size());
-  const auto client = [&](std::size_t i) -> Task<> { outcomes[i] = co_await world.ask(requests[i]); };
-  const auto all = [&]() -> Task<> {
-    Scope scope(world.context, "clients");
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      scope.spawn("client", client(i));
-    }
-    co_await scope.join();
-  };
-  world.run(all());
-  return outcomes;
-}
-
 Duration sum(const Timeline& line) {
   Duration total{0};
   for (const Duration stage : line.stages) {

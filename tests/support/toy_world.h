@@ -1,4 +1,4 @@
-// A whole node in virtual time on toy engines, and clients that talk to its router: what the role tests live in.
+// A whole node in virtual time, and clients that talk to its router: what the role tests live in.
 #pragma once
 
 #include <functional>
@@ -41,22 +41,22 @@ inline NodeConfig small_node(std::uint32_t prefill = 1, std::uint32_t decode = 1
   return config;
 }
 
-class ToyWorld {
+// A node in virtual time on engines of any kind.
+class SimWorld {
  public:
-  explicit ToyWorld(NodeConfig config, ToyEngineConfig engine = {}) : ToyWorld(std::move(config), engine, {}) {}
+  using MakeEngine = std::function<std::unique_ptr<Engine>(Context&)>;
+  using Decorate = std::function<Endpoint&(Context&, Endpoint&)>;
 
-  ToyWorld(NodeConfig config, ToyEngineConfig engine, std::function<Endpoint&(Context&, Endpoint&)> decorate)
-      : scope_(context, "world") {
+  SimWorld(NodeConfig config, MakeEngine make_engine, Decorate decorate = {}) : scope_(context, "world") {
     NodeWorld world{context, [this](RankId) -> Context& { return context; },
-                    [this, engine](RankId rank) -> Engine& {
+                    [this, make_engine](RankId rank) -> Engine& {
                       auto& slot = engines_[rank];
                       if (!slot) {
-                        slot = std::make_unique<ToyEngine>(context, engine);
+                        slot = make_engine(context);
                       }
                       return *slot;
                     },
                     metrics, std::move(decorate)};
-    vocab_ = engine.vocab;
     node = std::make_unique<Node>(std::move(world), std::move(config), TextRules{});
   }
 
@@ -65,22 +65,6 @@ class ToyWorld {
   void run(Task<> client) {
     test::run(context, live(std::move(client)));
     scope_.rethrow_error();
-  }
-
-  // A greedy request whose reference output is known.
-  GenerationRequest request(std::uint32_t prompt_tokens, std::uint32_t max_tokens, std::uint64_t seed = 1) const {
-    GenerationRequest result;
-    Random random(seed * 7919 + prompt_tokens);
-    for (std::uint32_t i = 0; i < prompt_tokens; ++i) {
-      result.prompt.push_back(static_cast<TokenId>(random.uniform(vocab_)));
-    }
-    result.stop.max_tokens = max_tokens;
-    result.sampling.seed = seed;
-    return result;
-  }
-
-  std::vector<TokenId> reference(const GenerationRequest& request) const {
-    return ToyEngine::reference(request.prompt, request.stop.max_tokens, vocab_, request.sampling.seed);
   }
 
   // Takes events until the end.
@@ -130,9 +114,52 @@ class ToyWorld {
     drained_after_run = node->drained();
   }
 
-  std::map<RankId, std::unique_ptr<ToyEngine>> engines_;
+  std::map<RankId, std::unique_ptr<Engine>> engines_;
   Scope scope_;
-  std::uint32_t vocab_ = 0;
 };
+
+// The same on toy engines, which know what every request must give.
+class ToyWorld : public SimWorld {
+ public:
+  explicit ToyWorld(NodeConfig config, ToyEngineConfig engine = {}, Decorate decorate = {})
+      : SimWorld(
+            std::move(config), [engine](Context& where) { return std::make_unique<ToyEngine>(where, engine); },
+            std::move(decorate)),
+        vocab_(engine.vocab) {}
+
+  // A greedy request whose reference output is known.
+  GenerationRequest request(std::uint32_t prompt_tokens, std::uint32_t max_tokens, std::uint64_t seed = 1) const {
+    GenerationRequest result;
+    Random random(seed * 7919 + prompt_tokens);
+    for (std::uint32_t i = 0; i < prompt_tokens; ++i) {
+      result.prompt.push_back(static_cast<TokenId>(random.uniform(vocab_)));
+    }
+    result.stop.max_tokens = max_tokens;
+    result.sampling.seed = seed;
+    return result;
+  }
+
+  std::vector<TokenId> reference(const GenerationRequest& request) const {
+    return ToyEngine::reference(request.prompt, request.stop.max_tokens, vocab_, request.sampling.seed);
+  }
+
+ private:
+  std::uint32_t vocab_;
+};
+
+// Runs the requests at once and returns what became of them, in order.
+inline std::vector<Outcome> run_all(SimWorld& world, const std::vector<GenerationRequest>& requests) {
+  std::vector<Outcome> outcomes(requests.size());
+  const auto client = [&](std::size_t i) -> Task<> { outcomes[i] = co_await world.ask(requests[i]); };
+  const auto all = [&]() -> Task<> {
+    Scope scope(world.context, "clients");
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      scope.spawn("client", client(i));
+    }
+    co_await scope.join();
+  };
+  world.run(all());
+  return outcomes;
+}
 
 }  // namespace baton::test
