@@ -6,8 +6,8 @@
 // Prints a table or JSON; tools/bench_vs_llama.py puts it beside llama.cpp. --busy-neighbour shows how much is left
 // when another process takes a core. Speed depends on what else runs: repeat, and compare within one run.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <future>
 #include <memory>
 #include <random>
@@ -31,8 +31,6 @@
 namespace baton {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint32_t kDecodeSteps = 32;
 
 struct Settings {
@@ -47,7 +45,15 @@ struct Settings {
   bool json = false;
   bool profile = false;
   bool busy_neighbour = false;
+  bool cpu_time = false;
 };
+
+// Seconds since some fixed moment: of the wall clock, or of processor time of all threads of this process.
+double seconds_now(const Settings& settings) {
+  std::timespec now{};
+  ::clock_gettime(settings.cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 struct Point {
   std::string name;
@@ -104,9 +110,9 @@ class Rank final {
 
  private:
   double measure_prefill(Profile* profile) {
-    const Clock::time_point begin = Clock::now();
+    const double begin = seconds_now(settings_);
     prefill(point_.length, profile);
-    return point_.length / std::chrono::duration<double>(Clock::now() - begin).count();
+    return point_.length / (seconds_now(settings_) - begin);
   }
 
   double measure_decode(Profile* profile) {
@@ -116,11 +122,11 @@ class Rank final {
       std::memcpy(arena_.data() + i * sequence_bytes, arena_.data(), sequence_bytes);
     }
     decode(0, nullptr);  // warms up
-    const Clock::time_point begin = Clock::now();
+    const double begin = seconds_now(settings_);
     for (std::uint32_t step = 1; step <= kDecodeSteps; ++step) {
       decode(step, profile);
     }
-    return point_.batch * kDecodeSteps / std::chrono::duration<double>(Clock::now() - begin).count();
+    return point_.batch * kDecodeSteps / (seconds_now(settings_) - begin);
   }
 
   void prefill(std::uint32_t length, Profile* profile) {
@@ -223,8 +229,9 @@ void run_points(const Settings& settings) {
   const std::shared_ptr<const Weights> weights = load(settings, pool);
   std::string json;
   if (!settings.json) {
-    fmt::print("{}, {} threads, {}, {} rank(s), median of {}; tokens/s\n", settings.model, pool.threads(),
-               kernels::to_string(pool.isa()), settings.ranks, settings.repeat);
+    fmt::print("{}, {} threads, {}, {} rank(s), median of {}; tokens per {}\n", settings.model, pool.threads(),
+               kernels::to_string(pool.isa()), settings.ranks, settings.repeat,
+               settings.cpu_time ? "second of processor time" : "second");
   }
   for (const Point& point : parse_points(settings.points)) {
     Profile profile;
@@ -310,6 +317,8 @@ int main(int argc, char** argv) {
   app.add_flag("--exact", settings.exact, "f32 weights and arithmetic");
   app.add_flag("--json", settings.json, "one JSON object: {point: tokens per second}");
   app.add_flag("--profile", settings.profile, "time by operator, summed over the runs of a point");
+  app.add_flag("--cpu-time", settings.cpu_time,
+               "count processor time, for machines that are never quiet; means something with one thread and rank");
   app.add_flag("--busy-neighbour", settings.busy_neighbour, "thread counts compared while another process spins");
   CLI11_PARSE(app, argc, argv);
   try {
