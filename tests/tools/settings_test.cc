@@ -59,6 +59,7 @@ TEST_CASE("PipelineSettings: a setting without use beside the others is refused"
   CHECK(Pipeline().refusal({{"kv-memory", "1GiB"}, {"kv-tokens", "4096"}}) ==
         "--kv-tokens: says the same as --kv-memory; give one of them");
   CHECK(Pipeline().refusal({{"kv-memory", "0"}}).starts_with("--kv-memory: "));
+  CHECK(Pipeline().refusal({{"page-size", "8"}}) == "--page-size: pages hold 1, 16, 32 or 64 tokens");
   CHECK(Pipeline().refusal({{"time-limit", "0"}}).starts_with("--time-limit: "));
   CHECK(Pipeline().refusal({{"mode", "aggregated"}, {"decode", "2"}}).empty());
 }

@@ -5,7 +5,9 @@
 #include "tools/baton/commands.h"
 
 int main(int argc, char** argv) {
+  baton::ServeCommand serve;
+  baton::GenerateCommand generate;
   baton::ModelInfoCommand model_info;
-  std::vector<baton::Command> commands = {model_info.command()};
+  std::vector<baton::Command> commands = {serve.command(), generate.command(), model_info.command()};
   return baton::run_command_line(argc, argv, commands);
 }

@@ -87,7 +87,8 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                     settings.threads, {0, 1024}));
 
   const std::string memory = "Batching and memory";
-  table.add(count_setting({"page-size", memory, "N", "tokens of one KV page"}, settings.page_size, {1, 1024}));
+  table.add(
+      count_setting({"page-size", memory, "N", "tokens of one KV page: 1, 16, 32 or 64"}, settings.page_size, {1, 64}));
   table.add(bytes_setting({"kv-memory", memory, "BYTES", "KV memory of each decode rank: 512MiB, 4GiB, ..."},
                           settings.kv_memory));
   table.add(count_setting({"kv-tokens", memory, "N", "the same in tokens, in place of --kv-memory; 0: not used"},
@@ -157,6 +158,9 @@ void check(const SettingTable& table, const PipelineSettings& settings) {
   }
   if (settings.kv_tokens == 0 && settings.kv_memory == 0) {
     refuse(table, "kv-memory", "a decode rank needs KV memory");
+  }
+  if (settings.page_size != 1 && settings.page_size != 16 && settings.page_size != 32 && settings.page_size != 64) {
+    refuse(table, "page-size", "pages hold 1, 16, 32 or 64 tokens");
   }
   if (settings.time_limit <= Duration::zero()) {
     refuse(table, "time-limit", "a request needs some time");

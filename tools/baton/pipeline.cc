@@ -1,0 +1,168 @@
+#include "tools/baton/pipeline.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "model/files/model_source.h"
+#include "runtime/random.h"
+#include "tools/baton/progress.h"
+
+namespace baton {
+namespace {
+
+ModelSource open_model(const PipelineSettings& settings) {
+  if (!settings.model.empty()) {
+    return ModelSource::open(settings.model);
+  }
+  const std::string path = default_model_path();
+  if (!std::filesystem::exists(path)) {
+    throw Error(Errc::not_found, fmt::format("the default model is not at {}. tools/fetch_model gets it; or name "
+                                             "another one with --model FILE",
+                                             path));
+  }
+  return ModelSource::open(path);
+}
+
+// Empty where the file does not exist.
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+Vocabulary read_vocabulary(const ModelSource& source) {
+  if (source.gguf() != nullptr) {
+    return vocabulary_from_gguf(*source.gguf());
+  }
+  const std::filesystem::path& folder = source.directory();
+  const std::string tokenizer = read_text(folder / "tokenizer.json");
+  if (tokenizer.empty()) {
+    throw Error(Errc::not_found, fmt::format("{} has no tokenizer.json", folder.string()));
+  }
+  const std::string config = read_text(folder / "tokenizer_config.json");
+  const std::string generation = read_text(folder / "generation_config.json");
+  return vocabulary_from_hf({tokenizer, config, generation});
+}
+
+// Absent where the model has none; one that baton does not know is said on stderr, since plain completions still work.
+std::optional<ChatTemplate> find_chat_template(const ModelSource& source) {
+  const auto text = source.chat_template();
+  if (!text) {
+    return std::nullopt;
+  }
+  try {
+    return ChatTemplate::recognise(*text);
+  } catch (const Error& error) {
+    fmt::print(stderr, "Chat is not to be had with this model: {}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+TextRules text_rules(const ModelSource& source, const Tokenizer& tokenizer) {
+  TextRules rules;
+  rules.tokenizer = &tokenizer;
+  rules.end_of_text = source.end_tokens();
+  const auto more = tokenizer.end_of_generation_ids();
+  rules.end_of_text.insert(rules.end_of_text.end(), more.begin(), more.end());
+  std::sort(rules.end_of_text.begin(), rules.end_of_text.end());
+  rules.end_of_text.erase(std::unique(rules.end_of_text.begin(), rules.end_of_text.end()), rules.end_of_text.end());
+  return rules;
+}
+
+std::shared_ptr<const Weights> load_weights(const ModelSource& source, const PipelineSettings& settings,
+                                            kernels::ComputePool& pool) {
+  Progress progress("Loading " + source.path().filename().string());
+  WeightsOptions options;
+  options.numerics = settings.numerics == "exact" ? Numerics::exact : Numerics::fast;
+  options.pool = &pool;
+  options.progress = [&progress](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  auto weights = Weights::load(source, options);
+  progress.finish(fmt::format("{:.0f} MiB in memory", static_cast<double>(weights->bytes()) / (1 << 20)));
+  return weights;
+}
+
+std::uint64_t draw_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+std::string folder_or_stem(const std::filesystem::path& path) {
+  const bool generic = path.stem() == "model" || path.filename().string().starts_with("model.safetensors");
+  return generic ? std::filesystem::absolute(path).parent_path().filename().string() : path.stem().string();
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const PipelineSettings& settings, RealContext& front, MetricsRegistry& metrics)
+    : seed_(settings.seed != 0 ? settings.seed : draw_seed()),
+      pool_(std::make_unique<kernels::ComputePool>(settings.threads)) {
+  const ModelSource source = open_model(settings);
+  model_name_ = folder_or_stem(source.path());
+  tokenizer_.emplace(read_vocabulary(source));
+  chat_template_ = find_chat_template(source);
+  weights_ = load_weights(source, settings, *pool_);
+
+  CpuEngineOptions options;
+  options.page_tokens = settings.page_size;
+  options.kv_type = settings.numerics == "exact" ? KvType::f32 : KvType::f16;
+  // A step is a prefill chunk, a decode step, or in an aggregated rank both together.
+  options.rows_max = settings.chunk + settings.max_running;
+  const CpuEngine sample(*pool_, weights_, options);
+  const NodeConfig config = node_config(settings, sample.kv_layout());
+  const auto make_engine = [this, options](RankId) { return std::make_unique<CpuEngine>(*pool_, weights_, options); };
+  node_ = std::make_unique<LocalNode>(front, make_engine, config, text_rules(source, *tokenizer_), metrics);
+}
+
+NodeConfig Pipeline::node_config(const PipelineSettings& settings, const KvLayout& layout) const {
+  const std::uint64_t pages =
+      settings.kv_tokens != 0 ? layout.pages_for(settings.kv_tokens) : settings.kv_memory / layout.page_bytes();
+  constexpr std::uint64_t kPagesMax = 1ULL << 30;  // page ids are 32 bits wide
+  if (pages == 0 || pages > kPagesMax) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("KV memory of {} pages of {} bytes each cannot work; give another --kv-memory", pages,
+                            layout.page_bytes()));
+  }
+  const std::uint32_t active = 2 * settings.max_running;  // as many again are on their way while the others run
+  const std::size_t open = std::size_t{settings.decode} * (settings.max_queue + active);
+  const Random random(seed_);
+
+  NodeConfig config;
+  config.aggregated = settings.mode == "aggregated";
+  config.prefill_ranks = config.aggregated ? 0 : settings.prefill;
+  config.decode_ranks = settings.decode;
+  config.decode_pages = static_cast<std::uint32_t>(pages);
+  config.copying = settings.transport == "inmemory-copy";
+  config.prefill_pages = config.copying ? config.decode_pages : 0;
+  config.model_hash = weights_->model_hash();
+  config.seed = random.fork(1).next();
+  config.prefill.step.step_tokens = settings.chunk;
+  config.prefill.rooms_max = open;
+  config.decode.running_max = settings.max_running;
+  config.decode.admission.page_tokens = settings.page_size;
+  config.decode.admission.active_max = active;
+  config.decode.step.step_tokens = settings.chunk;
+  config.decode.waiting_max = settings.max_queue;
+  config.router.routing = policy::parse_routing(settings.routing).value();
+  config.router.open_max = open;
+  config.router.time_limit = settings.time_limit;
+  config.router.seed = random.fork(2).next();
+  return config;
+}
+
+std::string Pipeline::summary() const {
+  const NodeConfig& config = node_->node().config();
+  const std::string ranks = config.aggregated
+                                ? fmt::format("{} aggregated", config.decode_ranks)
+                                : fmt::format("{} prefill and {} decode", config.prefill_ranks, config.decode_ranks);
+  const std::uint64_t tokens = std::uint64_t{config.decode_pages} * config.decode.admission.page_tokens;
+  return fmt::format("{} rank{} on {} thread{}, {} KV tokens each", ranks, config.decode_ranks == 1 ? "" : "s",
+                     pool_->threads(), pool_->threads() == 1 ? "" : "s", tokens);
+}
+
+}  // namespace baton
