@@ -76,8 +76,9 @@ def main():
     tiny_gguf(folder / "fuzz_gguf/divided", "qwen3", divided)
     entry = {"dtype": "BF16", "shape": [2, 1], "data_offsets": [0, 4]}
     safetensors(folder / "fuzz_safetensors/one", {"t": entry}, b"1234")
-    safetensors(folder / "fuzz_safetensors/two", {
-        "__metadata__": {"format": "pt"}, "t": entry, "u": {"dtype": "F32", "shape": [], "data_offsets": [4, 8]}}, b"12345678")
+    scalar = {"dtype": "F32", "shape": [], "data_offsets": [4, 8]}
+    two = {"__metadata__": {"format": "pt"}, "t": entry, "u": scalar}
+    safetensors(folder / "fuzz_safetensors/two", two, b"12345678")
     for name, (shape, family, *_) in models.MODELS.items():
         tokenizer = models.tokenizers.Tokenizer(family, "", 256 + len(family.specials))
         config = models.config_json(shape, tokenizer)

@@ -12,10 +12,9 @@ void fail_file(const std::string& origin, const std::string& message) {
   throw Error(Errc::bad_file, fmt::format("{}: {}", origin, message));
 }
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kShown = 64;
-  std::string result = "'";
-  for (const char c : text.substr(0, kShown)) {
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       result += fmt::format("\\x{:02x}", byte);
@@ -23,8 +22,12 @@ std::string in_quotes(std::string_view text) {
       result += c;
     }
   }
-  result += text.size() > kShown ? "...'" : "'";
   return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kShown = 64;
+  return fmt::format("'{}{}'", printable(text.substr(0, kShown)), text.size() > kShown ? "..." : "");
 }
 
 }  // namespace baton

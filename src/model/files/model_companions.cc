@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
 #include <boost/json/array.hpp>
 #include <fmt/format.h>
@@ -16,6 +17,12 @@ constexpr std::size_t kCompanionBytesMax = 64 << 20;
 
 constexpr std::array<std::string_view, 6> kEndTexts = {"<|im_end|>",      "<|endoftext|>", "<|eot_id|>",
                                                        "<|end_of_text|>", "<|eom_id|>",    "<|end|>"};
+
+// A file that cannot be looked at counts as present, so that opening it says why.
+bool is_present(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) || error;
+}
 
 TokenId checked_token(std::uint64_t id, const ModelShape& shape, std::string_view key, const std::string& origin) {
   if (id >= shape.vocab) {
@@ -69,11 +76,11 @@ std::optional<std::string> template_of(const JsonObject& config) {
 
 std::optional<std::string> template_in(const std::filesystem::path& directory) {
   const std::filesystem::path jinja = directory / "chat_template.jinja";
-  if (std::filesystem::exists(jinja)) {
+  if (is_present(jinja)) {
     return read_text_file(jinja, kCompanionBytesMax);
   }
   const std::filesystem::path config = directory / "tokenizer_config.json";
-  if (!std::filesystem::exists(config)) {
+  if (!is_present(config)) {
     return std::nullopt;
   }
   const auto document = parse_json(read_text_file(config, kCompanionBytesMax), config.string());
@@ -114,7 +121,7 @@ ModelCompanions companions_of_directory(const std::filesystem::path& directory, 
   ModelCompanions result;
   for (const char* const name : {"config.json", "generation_config.json"}) {
     const std::filesystem::path path = directory / name;
-    if (!std::filesystem::exists(path)) {
+    if (!is_present(path)) {
       continue;
     }
     const auto document = parse_json(read_text_file(path, kCompanionBytesMax), path.string());

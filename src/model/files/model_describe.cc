@@ -2,8 +2,11 @@
 
 #include <array>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
+
+#include "model/files/file_error.h"
 
 namespace baton {
 namespace {
@@ -66,15 +69,15 @@ std::string types_text(const ModelSource& source) {
 
 std::string tokenizer_text(const ModelSource& source) {
   if (source.gguf() == nullptr) {
-    const bool present = std::filesystem::exists(source.directory() / "tokenizer.json");
-    return present ? "tokenizer.json" : "none";
+    std::error_code ignored;
+    return std::filesystem::exists(source.directory() / "tokenizer.json", ignored) ? "tokenizer.json" : "none";
   }
   const auto kind = source.gguf()->find_string("tokenizer.ggml.model");
   const auto pre = source.gguf()->find_string("tokenizer.ggml.pre");
   if (!kind) {
     return "none";
   }
-  return pre ? fmt::format("{}, pre-tokenizer {}", *kind, *pre) : std::string(*kind);
+  return pre ? fmt::format("{}, pre-tokenizer {}", printable(*kind), printable(*pre)) : printable(*kind);
 }
 
 }  // namespace
@@ -85,7 +88,7 @@ std::string describe(const ModelSource& source) {
   Lines lines;
   lines.add("file", source.path().string());
   lines.add("format", source.gguf() != nullptr ? fmt::format("GGUF v{}", source.gguf()->version()) : "safetensors");
-  lines.add("name", shape.name.empty() ? "-" : shape.name);
+  lines.add("name", shape.name.empty() ? "-" : printable(shape.name));
   lines.add("architecture", std::string(to_string(shape.architecture)));
   lines.add("parameters", fmt::format("{:.1f} M", static_cast<double>(source.parameter_count()) / 1e6));
   lines.add("layers", fmt::format("{}", shape.layers));

@@ -65,18 +65,22 @@ void fail_problems(const std::string& origin, const std::vector<std::string>& pr
 
 // The one weight file of a directory: index, model.safetensors, or the only .safetensors or .gguf there is.
 std::filesystem::path weight_file_in(const std::filesystem::path& directory) {
+  std::error_code error;
   for (const char* const name : {"model.safetensors.index.json", "model.safetensors"}) {
-    if (std::filesystem::exists(directory / name)) {
+    if (std::filesystem::exists(directory / name, error)) {
       return directory / name;
     }
   }
   std::vector<std::filesystem::path> found;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename().string();
     const bool later_part = name.find("-of-") != std::string::npos && name.find("-00001-of-") == std::string::npos;
     if ((name.ends_with(".gguf") && !later_part) || name.ends_with(".safetensors")) {
       found.push_back(entry.path());
     }
+  }
+  if (error) {
+    fail_file(directory.string(), fmt::format("cannot be listed: {}", error.message()));
   }
   if (found.empty()) {
     throw Error(Errc::not_found, fmt::format("{}: holds no .gguf or .safetensors file", directory.string()));

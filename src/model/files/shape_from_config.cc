@@ -120,11 +120,13 @@ std::uint32_t read_head_dim(const JsonObject& config, const ModelShape& shape) {
   if (const auto stated = config.find_u64("head_dim")) {
     return narrow(config, "head_dim", *stated);
   }
+  if (shape.architecture == Architecture::qwen3) {
+    return 128;  // its own default, whatever hidden / heads may be
+  }
   if (shape.heads == 0 || shape.hidden % shape.heads != 0) {
     fail_file(config.origin(), fmt::format("{} hidden values cannot be cut into {} heads", shape.hidden, shape.heads));
   }
-  // Qwen3's own default when the field is absent is 128, not hidden / heads
-  return shape.architecture == Architecture::qwen3 ? 128 : shape.hidden / shape.heads;
+  return shape.hidden / shape.heads;
 }
 
 }  // namespace

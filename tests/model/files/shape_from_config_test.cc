@@ -65,6 +65,7 @@ TEST_CASE("shape_from_config: the three families and their switches") {
   CHECK(qwen3.qk_norm);
   CHECK_FALSE(qwen3.qkv_bias);
   CHECK(qwen3.head_dim == 128);
+  CHECK(Config("qwen3").set("num_attention_heads", "6").shape().head_dim == 128);
   CHECK(Config("mistral").set("sliding_window", "null").shape().architecture == Architecture::llama);
   CHECK(Config("llama").set("num_key_value_heads", "").shape().kv_heads == 4);
 }
