@@ -23,7 +23,9 @@ class EndpointReceiver::Waiting final {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() {
     receiver_.waiting_.erase(id_);
-    receiver_.abandon(id_, Failure(Errc::aborted, to_string(receiver_.endpoint_.self()), "nobody waits any more"));
+    if (receiver_.book_.known(id_)) {
+      receiver_.abandon(id_, Failure(Errc::aborted, to_string(receiver_.endpoint_.self()), "nobody waits any more"));
+    }
   }
 
  private:

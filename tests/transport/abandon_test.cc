@@ -7,7 +7,7 @@
 namespace baton::test {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ms;
 
 constexpr std::uint32_t kTokens = 18;
 

@@ -14,7 +14,7 @@
 namespace baton::test {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ms;
 
 constexpr std::uint32_t kRooms = 24;
 constexpr std::uint32_t kRanks = 2;  // of each role
