@@ -41,10 +41,6 @@ std::size_t MergeTable::slot_of(std::uint64_t key) const noexcept {
   return slot;
 }
 
-bool PieceMerger::later(const Candidate& a, const Candidate& b) noexcept {
-  return a.rank > b.rank || (a.rank == b.rank && a.at > b.at);
-}
-
 void PieceMerger::merge(const std::vector<TokenId>& symbols, std::vector<TokenId>& out) {
   BATON_CHECK(symbols.size() < kEnd, symbols.size());
   const auto count = static_cast<std::uint32_t>(symbols.size());
@@ -54,8 +50,9 @@ void PieceMerger::merge(const std::vector<TokenId>& symbols, std::vector<TokenId
     symbols_.push_back({symbols[i], i == 0 ? kEnd : i - 1, i + 1 == count ? kEnd : i + 1});
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    consider(i);
+    add_candidate(i);
   }
+  std::make_heap(heap_.begin(), heap_.end(), later);
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Candidate candidate = heap_.back();
@@ -69,33 +66,42 @@ void PieceMerger::merge(const std::vector<TokenId>& symbols, std::vector<TokenId
   }
 }
 
-// Puts the pair that begins at this symbol on the heap if it merges.
-void PieceMerger::consider(std::uint32_t at) {
+// Appends the pair that begins at this symbol to the heap's storage, if the two merge.
+bool PieceMerger::add_candidate(std::uint32_t at) {
   const std::uint32_t next = symbols_[at].next;
   if (next == kEnd || symbols_[at].id < 0 || symbols_[next].id < 0) {
-    return;
+    return false;
   }
   const TokenId left = symbols_[at].id;
   const TokenId right = symbols_[next].id;
-  if (const MergeTable::Entry* entry = table_->find(left, right)) {
-    heap_.push_back({entry->rank, at, left, right, entry->result});
+  const MergeTable::Entry* entry = table_->find(left, right);
+  if (entry == nullptr) {
+    return false;
+  }
+  heap_.push_back({(std::uint64_t{entry->rank} << 32U) | at, left, right});
+  return true;
+}
+
+void PieceMerger::consider(std::uint32_t at) {
+  if (add_candidate(at)) {
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
 }
 
 void PieceMerger::apply(const Candidate& candidate) {
-  Symbol& left = symbols_[candidate.at];
+  const auto at = static_cast<std::uint32_t>(candidate.order);
+  Symbol& left = symbols_[at];
   if (left.id != candidate.left || left.next == kEnd || symbols_[left.next].id != candidate.right) {
     return;
   }
   Symbol& right = symbols_[left.next];
-  left.id = candidate.result;
+  left.id = table_->find(left.id, right.id)->result;
   right.id = kGone;
   left.next = right.next;
   if (left.next != kEnd) {
-    symbols_[left.next].previous = candidate.at;
+    symbols_[left.next].previous = at;
   }
-  consider(candidate.at);
+  consider(at);
   if (left.previous != kEnd) {
     consider(left.previous);
   }

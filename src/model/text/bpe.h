@@ -60,14 +60,13 @@ class PieceMerger final {
     std::uint32_t next;
   };
   struct Candidate {
-    std::uint32_t rank;
-    std::uint32_t at;  // index of the left symbol
-    TokenId left;      // what the two symbols were: anything else now means that the candidate is out of date
+    std::uint64_t order;  // rank of the merge, then index of the left symbol: least first
+    TokenId left;         // what the two symbols were: anything else now means that the candidate is out of date
     TokenId right;
-    TokenId result;
   };
-  static bool later(const Candidate& a, const Candidate& b) noexcept;
+  static bool later(const Candidate& a, const Candidate& b) noexcept { return a.order > b.order; }
 
+  bool add_candidate(std::uint32_t at);
   void consider(std::uint32_t at);
   void apply(const Candidate& candidate);
 

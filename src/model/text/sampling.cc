@@ -139,18 +139,23 @@ TokenId Sampler::draw(std::span<const float> row, const SamplingParams& params, 
     return draw_from_all(row, params, uniform, highest);
   }
   const double total = limited ? gather_limited(row, params, highest) : gather_nucleus(row, params, highest);
-  double mass = total;
-  const std::size_t count =
-      params.top_p < 1.0F ? sort_nucleus(total * static_cast<double>(params.top_p), mass) : candidates_.size();
+  const auto weight_of = [](const Candidate& candidate) { return static_cast<double>(candidate.weight); };
+  if (params.top_p < 1.0F) {
+    candidates_.resize(select_best(total * static_cast<double>(params.top_p), weight_of));
+  }
+  double mass = 0.0;
+  for (const Candidate& candidate : candidates_) {
+    mass += weight_of(candidate);
+  }
   const double target = uniform * mass;
   double sum = 0.0;
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    sum += static_cast<double>(candidates_[i].weight);
+  for (const Candidate& candidate : candidates_) {
+    sum += weight_of(candidate);
     if (sum > target) {
-      return candidates_[i].id;
+      return candidate.id;
     }
   }
-  return candidates_[count - 1].id;
+  return candidates_.back().id;
 }
 
 TokenId Sampler::draw_from_all(std::span<const float> row, const SamplingParams& params, double uniform,
@@ -175,7 +180,7 @@ bool Sampler::better(const Candidate& a, const Candidate& b) noexcept {
   return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
 }
 
-// min_p, then top_k; returns the sum of the weights. With top_k the candidates are sorted, else in order of their ids.
+// min_p, then top_k; returns the sum of the weights.
 double Sampler::gather_limited(std::span<const float> row, const SamplingParams& params, float highest) {
   const float floor = params.min_p > 0.0F ? highest + params.temperature * std::log(params.min_p) : kNever;
   const std::size_t k_max = params.top_k > 0 ? static_cast<std::size_t>(params.top_k) : row.size();
@@ -187,13 +192,13 @@ double Sampler::gather_limited(std::span<const float> row, const SamplingParams&
     }
     candidates_.emplace_back(row[i], static_cast<TokenId>(i));
     if (candidates_.size() >= 2 * k_max + kSlack) {
-      least = keep_best(k_max);
+      keep_best(k_max);
+      least = std::min_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+                return a.logit < b.logit;
+              })->logit;
     }
   }
-  if (params.top_k > 0) {
-    keep_best(k_max);
-    std::sort(candidates_.begin(), candidates_.end(), better);
-  }
+  keep_best(k_max);
   double total = 0.0;
   for (Candidate& candidate : candidates_) {
     candidate.weight = exp_not_positive((candidate.logit - highest) / params.temperature);
@@ -202,14 +207,52 @@ double Sampler::gather_limited(std::span<const float> row, const SamplingParams&
   return total;
 }
 
-// Drops all but the best k and returns the logit of the worst kept.
-float Sampler::keep_best(std::size_t k) {
+void Sampler::keep_best(std::size_t k) {
   if (candidates_.size() > k) {
-    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(k - 1), candidates_.end(),
-                     better);
-    candidates_.resize(k);
+    candidates_.resize(select_best(static_cast<double>(k), [](const Candidate&) { return 1.0; }));
   }
-  return candidates_.size() < k ? kNever : candidates_[k - 1].logit;
+}
+
+// Moves the best candidates to the front, the fewest that measure `wanted` together, and returns their number. Linear:
+// halves are split off by a pivot and only the one that holds the boundary is looked at again. Written out, since the
+// order in which std::nth_element leaves its halves, and with it the draw, would depend on the library.
+template <class Measure>
+std::size_t Sampler::select_best(double wanted, Measure measure) {
+  std::size_t begin = 0;
+  std::size_t end = candidates_.size();
+  while (end - begin > 1) {
+    // The middle one of three spread over the range goes first, as the pivot.
+    std::size_t first = begin;
+    std::size_t middle = begin + (end - begin) / 2;
+    const std::size_t last = end - 1;
+    if (better(candidates_[middle], candidates_[first])) {
+      std::swap(first, middle);
+    }
+    if (better(candidates_[last], candidates_[middle])) {
+      middle = better(candidates_[last], candidates_[first]) ? first : last;
+    }
+    std::swap(candidates_[begin], candidates_[middle]);
+    const Candidate pivot = candidates_[begin];
+    std::size_t boundary = begin + 1;  // end of those that are better than the pivot
+    double measured = 0.0;
+    for (std::size_t i = begin + 1; i < end; ++i) {
+      if (better(candidates_[i], pivot)) {
+        measured += measure(candidates_[i]);
+        std::swap(candidates_[i], candidates_[boundary++]);
+      }
+    }
+    std::swap(candidates_[begin], candidates_[boundary - 1]);  // better ones, pivot, others
+    if (measured >= wanted) {
+      end = boundary - 1;
+      continue;
+    }
+    wanted -= measured + measure(pivot);
+    if (wanted <= 0.0) {
+      return boundary;
+    }
+    begin = boundary;
+  }
+  return end;
 }
 
 // top_p alone: the sum is over the whole row, but only tokens that can be in the nucleus become candidates. All tokens
@@ -226,27 +269,6 @@ double Sampler::gather_nucleus(std::span<const float> row, const SamplingParams&
     }
   }
   return total;
-}
-
-// Sorts candidates, as few as needed, until the first ones weigh `wanted`; returns their number and sets their mass.
-std::size_t Sampler::sort_nucleus(double wanted, double& mass) {
-  mass = 0.0;
-  std::size_t sorted = 0;
-  std::size_t step = kSlack;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    if (i == sorted) {
-      const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(sorted);
-      sorted = std::min(candidates_.size(), sorted + step);
-      const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(sorted);
-      std::partial_sort(begin, end, candidates_.end(), better);
-      step *= 4;
-    }
-    mass += static_cast<double>(candidates_[i].weight);
-    if (mass >= wanted) {
-      return i + 1;
-    }
-  }
-  return candidates_.size();
 }
 
 Result<SampledToken> sample(std::span<const float> logits, const SamplingParams& params, const TokenHistory& history,

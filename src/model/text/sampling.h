@@ -90,7 +90,7 @@ class Sampler final {
     Candidate() = default;
     Candidate(float logit_in, TokenId id_in, float weight_in = 0.0F) : logit(logit_in), id(id_in), weight(weight_in) {}
   };
-  static constexpr std::size_t kSlack = 256;  // candidates that are cheaper to sort than to avoid sorting
+  static constexpr std::size_t kSlack = 256;  // candidates gathered beyond 2 k before the worst are dropped
   static bool better(const Candidate& a, const Candidate& b) noexcept;
 
   std::span<const float> adjusted(std::span<const float> logits, const SamplingParams& params,
@@ -102,8 +102,9 @@ class Sampler final {
   TokenId draw_from_all(std::span<const float> row, const SamplingParams& params, double uniform, float highest);
   double gather_limited(std::span<const float> row, const SamplingParams& params, float highest);
   double gather_nucleus(std::span<const float> row, const SamplingParams& params, float highest);
-  float keep_best(std::size_t k);
-  std::size_t sort_nucleus(double wanted, double& mass);
+  template <class Measure>
+  std::size_t select_best(double wanted, Measure measure);
+  void keep_best(std::size_t k);
 
   std::vector<float> row_;      // adjusted logits
   std::vector<float> weights_;  // exp of them
