@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/op.h"
+#include "runtime/stable_order.h"
 
 namespace baton {
 
@@ -68,10 +69,11 @@ void SimContext::bring_errands_home() {
       remote()->awake();
     }
   }
-  std::stable_sort(arrived.begin(), arrived.end(),
-                   [](const Op* a, const Op* b) { return a->errand_order < b->errand_order; });
-  for (Op* op : arrived) {
-    push_ready(op);
+  const auto earlier = [&](std::size_t a, std::size_t b) {
+    return arrived[a]->errand_order < arrived[b]->errand_order;
+  };
+  for (const std::size_t index : stable_order(arrived.size(), earlier)) {
+    push_ready(arrived[index]);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "runtime/pulse.h"
+#include "runtime/stable_order.h"
 #include "runtime/suspend.h"
 #include "runtime/task.h"
 
@@ -142,7 +143,13 @@ class Channel final {
   // Stable sort of what is buffered: less(a, b) puts a before b.
   template <class Less>
   void reorder(Less less) {
-    std::stable_sort(items_.begin(), items_.end(), less);
+    std::deque<T> sorted;
+    for (const std::size_t index : stable_order(items_.size(), [&](std::size_t a, std::size_t b) {
+           return less(std::as_const(items_[a]), std::as_const(items_[b]));
+         })) {
+      sorted.push_back(std::move(items_[index]));
+    }
+    items_ = std::move(sorted);
   }
 
  private:

@@ -1,11 +1,11 @@
 #include "runtime/context.h"
 
-#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/stable_order.h"
 
 namespace baton {
 namespace {
@@ -164,12 +164,13 @@ void Context::close_remote() noexcept {
 std::string Context::wait_report() const {
   std::vector<const Waiter*> order;
   waiters_.for_each([&](const Waiter& waiter) { order.push_back(&waiter); });
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Waiter* a, const Waiter* b) { return sequence_of(*a) < sequence_of(*b); });
   std::string text = fmt::format("{} coroutines live, {} waiting at {:.9f} s\n", live_, order.size(),
                                  seconds(now().time_since_epoch()));
-  for (const Waiter* waiter : order) {
-    text += describe(*waiter);
+  const auto oldest_first = [&](std::size_t a, std::size_t b) {
+    return sequence_of(*order[a]) < sequence_of(*order[b]);
+  };
+  for (const std::size_t index : stable_order(order.size(), oldest_first)) {
+    text += describe(*order[index]);
   }
   return text;
 }
@@ -204,10 +205,11 @@ void Context::put_newest_first() noexcept {
     in_register(*waiter).unlink();
     order.push_back(waiter);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Waiter* a, const Waiter* b) { return sequence_of(*a) > sequence_of(*b); });
-  for (Waiter* waiter : order) {
-    waiters_.push_back(*waiter);
+  const auto newest_first = [&](std::size_t a, std::size_t b) {
+    return sequence_of(*order[a]) > sequence_of(*order[b]);
+  };
+  for (const std::size_t index : stable_order(order.size(), newest_first)) {
+    waiters_.push_back(*order[index]);
   }
   ready_ = functions;
 }

@@ -1,10 +1,11 @@
 #include "runtime/trace.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 
 #include <fmt/format.h>
+
+#include "runtime/stable_order.h"
 
 namespace baton {
 namespace {
@@ -124,8 +125,13 @@ std::vector<TraceEvent> merge_traces(const std::vector<const EventTrace*>& trace
     const std::vector<TraceEvent> part = trace->events();
     all.insert(all.end(), part.begin(), part.end());
   }
-  std::stable_sort(all.begin(), all.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.time < b.time; });
-  return all;
+  std::vector<TraceEvent> sorted;
+  sorted.reserve(all.size());
+  for (const std::size_t index :
+       stable_order(all.size(), [&](std::size_t a, std::size_t b) { return all[a].time < all[b].time; })) {
+    sorted.push_back(all[index]);
+  }
+  return sorted;
 }
 
 }  // namespace baton
