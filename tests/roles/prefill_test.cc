@@ -1,0 +1,248 @@
+// The prefill rank alone: what it answers to jobs, landings and cancels in any order.
+#include "roles/prefill.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/scope.h"
+#include "runtime/sleep.h"
+#include "sim/sim_context.h"
+#include "sim/toy_engine.h"
+#include "tests/support/run.h"
+#include "transport/endpoint_receiver.h"
+#include "transport/endpoint_sender.h"
+#include "transport/inmemory/in_memory_hub.h"
+
+using namespace baton;
+
+namespace {
+
+// Keeps what the rank says to others.
+class RecordingLink final : public ControlLink {
+ public:
+  void post(RankId, RankMessage message) override {
+    if (auto* failed = std::get_if<LegFailed>(&message)) {
+      to_decode.push_back(*failed);
+    }
+  }
+  void post_router(RouterMessage message) override {
+    if (auto* failed = std::get_if<LegFailed>(&message)) {
+      to_router.push_back(*failed);
+    } else if (std::holds_alternative<PrefillDone>(message)) {
+      ++done;
+    }
+  }
+  std::vector<LegFailed> to_decode;
+  std::vector<LegFailed> to_router;
+  std::size_t done = 0;
+};
+
+// An engine that fails when told to.
+class FragileEngine final : public Engine {
+ public:
+  FragileEngine(Context& context, ToyEngineConfig config) : inner_(context, config) {}
+  Task<StepOutput> step(StepBatch batch) override {
+    if (broken) {
+      throw Error(Errc::internal, "the device fell off the bus");
+    }
+    return inner_.step(std::move(batch));
+  }
+  const KvLayout& kv_layout() const noexcept override { return inner_.kv_layout(); }
+  std::uint32_t vocab_size() const noexcept override { return inner_.vocab_size(); }
+  std::uint32_t context_length() const noexcept override { return inner_.context_length(); }
+  bool broken = false;
+
+ private:
+  ToyEngine inner_;
+};
+
+// One prefill rank, and the receiving half of a decode rank to hand over to.
+struct Bench {
+  SimContext context;
+  MetricsRegistry registry;
+  FragileEngine engine{context, {}};
+  InMemoryHub hub{MemoryMode::shared};
+  KvArena arena{engine.kv_layout(), 64};
+  KvPool pool{engine.kv_layout(), 64, &arena};
+  PeerId prefill{{Role::prefill, 0}, {1, 1}};
+  PeerId decode{{Role::decode, 0}, {2, 2}};
+  std::unique_ptr<Endpoint> to_decode = hub.attach(context, prefill, nullptr);
+  std::unique_ptr<Endpoint> to_prefill = hub.attach(context, decode, &arena);
+  EndpointSender sender{context, *to_decode, engine.kv_layout(), 9};
+  EndpointReceiver receiver{context, *to_prefill, engine.kv_layout(), 9};
+  RecordingLink link;
+  TextRules rules;
+  RankMetrics metrics{registry, prefill.rank};
+  PrefillRank rank;
+  Scope scope{context, "bench"};
+
+  explicit Bench(PrefillConfig config = {})
+      : rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics}, config) {}
+
+  Job job(std::uint64_t room, std::uint32_t tokens, Duration limit = std::chrono::seconds(10)) {
+    auto request = std::make_shared<GenerationRequest>();
+    request->prompt.assign(tokens, 5);
+    return {RoomId{room}, request, prefill, decode, context.now(), context.now() + limit};
+  }
+
+  Landing landing(std::uint64_t room, std::uint32_t tokens) {
+    std::optional<KvLease> lease = pool.acquire(pool.layout().pages_for(tokens));
+    Expectation expectation(RoomId{room}, prefill, std::move(*lease), tokens);
+    return std::move(receiver.expect(std::move(expectation)).value());
+  }
+
+  Task<Arrival> arrival(std::uint64_t room) {
+    return receiver.arrived({decode.instance, RoomId{room}}, context.now() + std::chrono::seconds(20));
+  }
+
+  void push(RankMessage message) { rank.inbox().push(std::move(message)); }
+
+  // Runs the rank with a script beside it, then stops it and demands that nothing is left.
+  template <class Script>
+  void run(Script script) {
+    const auto live = [&]() -> Task<> {
+      TaskHandle serve = scope.spawn("receiver", receiver.serve());
+      scope.spawn("rank", rank.run());
+      co_await script();
+      rank.stop();
+      co_await sleep_until(context, context.now() + std::chrono::seconds(1));
+      serve.cancel();
+      co_await scope.join();
+    };
+    test::run(context, live());
+    CHECK(rank.drained());
+    CHECK(pool.drained());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Prefill: a landing that comes before its job waits for it") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.landing(1, 40));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+    bench.push(bench.job(1, 40));
+    const Arrival arrival = co_await bench.arrival(1);
+    CHECK(arrival.ok());
+    CHECK(arrival.record.first.id == ToyEngine::reference(std::vector<TokenId>(40, 5), 1, 997, 0).front());
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));  // the answer's way back
+  });
+  CHECK(bench.link.done == 1);
+  CHECK(bench.link.to_router.empty());
+}
+
+TEST_CASE("Prefill: a cancel that overtakes job and landing refuses both, with its cause") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(CancelRoom(RoomId{1}, Failure(Errc::aborted, "router", "gone")));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+    bench.push(bench.job(1, 40));
+    bench.push(bench.landing(1, 40));
+    const Arrival arrival = co_await bench.arrival(1);
+    REQUIRE(arrival.failure.has_value());
+    CHECK(arrival.failure->code == Errc::aborted);
+    CHECK(arrival.failure->message == "gone");
+    CHECK(bench.receiver.quarantined() == 0);
+  });
+  CHECK(bench.link.done == 0);
+}
+
+TEST_CASE("Prefill: a job that comes twice is one job") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 40));
+    bench.push(bench.job(1, 40));
+    bench.push(bench.landing(1, 40));
+    const Arrival arrival = co_await bench.arrival(1);
+    CHECK(arrival.ok());
+    bench.push(bench.job(1, 40));  // late: the room is over
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+  });
+  CHECK(bench.link.done == 1);
+  CHECK(bench.link.to_decode.empty());
+}
+
+TEST_CASE("Prefill: a landing for another number of tokens fails the room on both sides") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 40));
+    bench.push(bench.landing(1, 48));
+    const Arrival arrival = co_await bench.arrival(1);
+    REQUIRE(arrival.failure.has_value());
+    CHECK(arrival.failure->code == Errc::corrupt);
+  });
+  REQUIRE(bench.link.to_router.size() == 1);
+  CHECK(bench.link.to_router[0].failure.message.find("48") != std::string::npos);
+}
+
+TEST_CASE("Prefill: more rooms than allowed are refused to both legs as overloaded") {
+  PrefillConfig config;
+  config.rooms_max = 2;
+  Bench bench(config);
+  bench.run([&]() -> Task<> {
+    for (std::uint64_t room = 1; room <= 3; ++room) {
+      bench.push(bench.job(room, 10));
+    }
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+    REQUIRE(bench.link.to_decode.size() == 1);
+    CHECK(bench.link.to_decode[0].room == RoomId{3});
+    CHECK(bench.link.to_decode[0].failure.code == Errc::overloaded);
+    CHECK(bench.link.to_router.size() == 1);
+  });
+}
+
+TEST_CASE("Prefill: a prompt longer than the model's context is refused at once") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 5000));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+    REQUIRE(bench.link.to_decode.size() == 1);
+    CHECK(bench.link.to_decode[0].failure.code == Errc::too_large);
+  });
+}
+
+TEST_CASE("Prefill: a failing device ends the rooms of that step and not the rank") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.engine.broken = true;
+    bench.push(bench.job(1, 40));
+    bench.push(bench.landing(1, 40));
+    const Arrival first = co_await bench.arrival(1);
+    REQUIRE(first.failure.has_value());
+    CHECK(first.failure->code == Errc::internal);
+    bench.engine.broken = false;
+    bench.push(bench.job(2, 40));
+    bench.push(bench.landing(2, 40));
+    const Arrival second = co_await bench.arrival(2);
+    CHECK(second.ok());
+  });
+}
+
+TEST_CASE("Prefill: an abandoned landing's pages stay in quarantine until the step that writes them has ended") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 200));
+    bench.push(bench.landing(1, 200));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::microseconds(500));  // in the middle
+    bench.receiver.abandon({bench.decode.instance, RoomId{1}}, Failure(Errc::aborted, "test", "gone"));
+    bench.push(CancelRoom(RoomId{1}, Failure(Errc::aborted, "test", "gone")));
+    CHECK(bench.receiver.quarantined() == 1);
+    CHECK(bench.pool.free() == 64 - 13);
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(10));
+    CHECK(bench.receiver.quarantined() == 0);
+    CHECK(bench.pool.drained());
+  });
+}
+
+TEST_CASE("Prefill: the deadline ends a room that never gets a landing") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 40, std::chrono::milliseconds(50)));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(60));
+    REQUIRE(bench.link.to_decode.size() == 1);
+    CHECK(bench.link.to_decode[0].failure.code == Errc::timeout);
+    bench.push(bench.landing(1, 40));  // too late: refused, not kept
+    const Arrival arrival = co_await bench.arrival(1);
+    CHECK_FALSE(arrival.ok());
+  });
+}
