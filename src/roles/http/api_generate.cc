@@ -101,7 +101,7 @@ Task<unsigned> Api::generate(Exchange& exchange, const RequestOptions& options, 
 
 Task<unsigned> Api::answer_whole(Exchange& exchange, const AnswerPlan& plan, std::vector<GenerationRequest> requests) {
   WholeAnswer answer(plan, host_.model.tokenizer);
-  SampleRun run(host_.context, host_.metrics, answer);
+  SampleRun run(host_.context, host_.metrics, answer, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
   const AbortOnLoss abort_on_loss(exchange, run);
   co_await run.run();
@@ -114,7 +114,7 @@ Task<unsigned> Api::answer_whole(Exchange& exchange, const AnswerPlan& plan, std
 Task<unsigned> Api::answer_streamed(Exchange& exchange, const AnswerPlan& plan,
                                     std::vector<GenerationRequest> requests) {
   StreamedAnswer answer(plan, host_.model.tokenizer, exchange);
-  SampleRun run(host_.context, host_.metrics, answer);
+  SampleRun run(host_.context, host_.metrics, answer, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
   const AbortOnLoss abort_on_loss(exchange, run);
   co_await run.run();
@@ -143,7 +143,7 @@ Task<unsigned> Api::health_generate(Exchange& exchange) {
   std::vector<GenerationRequest> requests;
   requests.push_back(std::move(request));
   NoAnswer listener;
-  SampleRun run(host_.context, host_.metrics, listener);
+  SampleRun run(host_.context, host_.metrics, listener, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
   const AbortOnLoss abort_on_loss(exchange, run);
   co_await run.run();

@@ -33,10 +33,14 @@ constexpr std::size_t kReadBytes = 8 << 10;
 // Counts an exchange as long as it lives.
 class Answering final {
  public:
-  explicit Answering(ConnectionHost& host) noexcept : host_(host) { ++host_.answering; }
+  explicit Answering(ConnectionHost& host) noexcept : host_(host) {
+    ++host_.answering;
+    host_.metrics.request_begins();
+  }
   Answering(const Answering&) = delete;
   Answering& operator=(const Answering&) = delete;
   ~Answering() {
+    host_.metrics.request_ends();
     if (--host_.answering == 0) {
       host_.idle.notify();
     }
@@ -205,6 +209,7 @@ void HttpConnection::take_request(Reading& reading) {
     request_.request_id = host_.ids.id("req-");
   }
   request_.body = std::move(message.body());
+  request_.arrived = host_.context.now();
 }
 
 // Tells the client why its request could not be read, where there is anything to tell. Always false.

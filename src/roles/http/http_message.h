@@ -11,12 +11,15 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/time.h"
+
 namespace baton {
 
 struct HttpRequest {
   std::string method;  // "GET", as sent
   std::string path;    // percent-decoded, without the query
   std::string body;
+  TimePoint arrived{};     // when its last byte was there
   std::string request_id;  // the client's X-Request-Id made harmless, or one of ours; echoed by the connection
 };
 

@@ -27,18 +27,22 @@ const std::vector<double>& request_buckets() {
 
 }  // namespace
 
-HttpMetrics::HttpMetrics(MetricsRegistry& registry)
+HttpMetrics::HttpMetrics(MetricsRegistry& registry, std::size_t connections_max)
     : registry_(registry),
       open_connections_(registry.gauge("baton_http_connections", "Connections that are open.")),
+      running_(registry.gauge("baton_http_requests_running", "Requests that are being answered.")),
       refused_connections_(
           registry.counter("baton_http_connections_refused_total", "Connections above the bound, answered 503.")),
       clients_gone_(registry.counter("baton_http_clients_gone_total",
                                      "Clients that went away, or read too slowly, before their answer was complete.")),
       first_token_(registry.histogram("baton_time_to_first_token_seconds",
-                                      "From a request's hand-over to the router to its first token, per sample.",
+                                      "From a request's last byte to its first token, per sample.",
                                       first_token_buckets())),
       next_token_(
-          registry.histogram("baton_inter_token_seconds", "Between two tokens of one sample.", next_token_buckets())) {}
+          registry.histogram("baton_inter_token_seconds", "Between two tokens of one sample.", next_token_buckets())) {
+  registry.gauge("baton_http_connections_limit", "How many connections may be open.")
+      .set(static_cast<double>(connections_max));
+}
 
 void HttpMetrics::request_done(std::string_view endpoint, unsigned status, Duration took) {
   const Labels endpoint_only = {{"endpoint", std::string(endpoint)}};

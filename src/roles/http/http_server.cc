@@ -78,7 +78,7 @@ struct HttpServer::State {
       : context(context_in),
         model(std::move(model_in)),
         config(std::move(config_in)),
-        metrics(registry),
+        metrics(registry, config.connections_max),
         ids(config.random_seed),
         api({context, generator, model, config, registry, metrics, ids}),
         acceptor(listen_on(context, config)),

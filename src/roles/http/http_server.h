@@ -3,7 +3,7 @@
 //   clients ==TCP==> HttpServer --GenerationRequest--> Generator --events--> HttpServer ==JSON or SSE==> clients
 //
 // Everything runs on the thread of the context given. A client that goes away aborts its generations. Which fields
-// and answers are supported is written down in docs where each is parsed: api_request.h, and in api_response.h.
+// are supported is said in api_request.h, what answers look like in api_response.h and api_error.h.
 #pragma once
 
 #include <cstddef>

@@ -10,11 +10,10 @@
 
 namespace baton {
 
-SampleRun::SampleRun(Context& context, HttpMetrics& metrics, SampleListener& listener)
-    : context_(context), metrics_(metrics), listener_(listener) {}
+SampleRun::SampleRun(Context& context, HttpMetrics& metrics, SampleListener& listener, TimePoint arrived)
+    : context_(context), metrics_(metrics), listener_(listener), arrived_(arrived) {}
 
 void SampleRun::start(Generator& generator, std::vector<GenerationRequest> requests) {
-  started_ = context_.now();
   generations_.reserve(requests.size());
   for (GenerationRequest& request : requests) {
     generations_.push_back(generator.start(std::move(request)));
@@ -57,7 +56,7 @@ Task<> SampleRun::follow(std::uint32_t index) {
     }
     const TimePoint now = context_.now();
     if (first) {
-      metrics_.first_token(now - started_);
+      metrics_.first_token(now - arrived_);
     } else {
       metrics_.next_token(now - last);
     }

@@ -29,8 +29,8 @@ class SampleListener {
 
 class SampleRun final {
  public:
-  // All references outlive the run.
-  SampleRun(Context& context, HttpMetrics& metrics, SampleListener& listener);
+  // All references outlive the run. Times to first tokens count from `arrived`.
+  SampleRun(Context& context, HttpMetrics& metrics, SampleListener& listener, TimePoint arrived);
   SampleRun(const SampleRun&) = delete;
   SampleRun& operator=(const SampleRun&) = delete;
 
@@ -54,7 +54,7 @@ class SampleRun final {
   Context& context_;
   HttpMetrics& metrics_;
   SampleListener& listener_;
-  TimePoint started_{};
+  TimePoint arrived_;
   std::vector<std::unique_ptr<Generation>> generations_;
   std::optional<Failure> failure_;
 };
