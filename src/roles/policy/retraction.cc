@@ -13,7 +13,7 @@ std::vector<std::size_t> victim_order(std::span<const RetractionCandidate> runni
       order.push_back(i);
     }
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const RetractionCandidate& left = running[a];
     const RetractionCandidate& right = running[b];
     if (left.output_tokens != right.output_tokens) {
