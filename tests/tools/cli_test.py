@@ -147,7 +147,8 @@ class Generate(unittest.TestCase):
         self.assertGreater(len(texts["--mode pd"]), 1)
 
     def test_the_prompt_comes_from_stdin_too(self):
-        self.assertEqual(self.generate("--prompt", "-", stdin="Hello").stdout, self.generate("--prompt", "Hello").stdout)
+        piped = self.generate("--prompt", "-", stdin="Hello")
+        self.assertEqual(piped.stdout, self.generate("--prompt", "Hello").stdout)
 
     def test_a_seed_repeats_what_was_drawn(self):
         drawn = {self.generate("--prompt", "Hello", "--temperature", "1.5").stdout for _ in range(2)}
