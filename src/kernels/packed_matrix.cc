@@ -44,8 +44,8 @@ void pack_row(const PackTarget& target, const PanelGeometry& geometry, std::uint
   const std::size_t chunks = q8 ? 8 : 4;
   const bool biased = target.format == PackedFormat::q8_0x16;
   for (std::uint32_t block = 0; block < target.cols / kBlockCols; ++block) {
-    std::byte* scales = target.data + place.scales + block * geometry.scale_stride;
-    std::byte* quants = target.data + place.quants + block * geometry.quant_stride;
+    std::byte* scales = target.data + place.scales + block * geometry.block_stride;
+    std::byte* quants = target.data + place.quants + block * geometry.block_stride;
     std::memcpy(scales, blocks, 2);
     blocks += 2;
     if (has_minimum(target.format)) {
@@ -68,8 +68,8 @@ void unpack_quantised_row(const PackedMatrix& matrix, std::uint32_t row, float* 
   const std::size_t chunk_stride = std::size_t{geometry.rows} * 4;
   const int zero = matrix.format == PackedFormat::q4_0x8 || matrix.format == PackedFormat::q4_0x16 ? 8 : 0;
   for (std::uint32_t block = 0; block < matrix.cols / kBlockCols; ++block, out += kBlockCols) {
-    const std::byte* scales = matrix.data + place.scales + block * geometry.scale_stride;
-    const std::byte* quants = matrix.data + place.quants + block * geometry.quant_stride;
+    const std::byte* scales = matrix.data + place.scales + block * geometry.block_stride;
+    const std::byte* quants = matrix.data + place.quants + block * geometry.block_stride;
     std::uint16_t half = 0;
     std::memcpy(&half, scales, 2);
     const float d = f16_to_float(half);

@@ -4,12 +4,14 @@
 //   f32_rows        R = 1: K floats. The exact oracle, nothing is rounded.
 //   f16_panel       R = 16: K x 16 binary16, the 16 rows of one column side by side
 //   bf16_panel      R = 16: K x 16 bfloat16
-//   q*xR            R = 8 (AVX2, portable) or 16 (AVX-512). First the scales of all blocks of 32 columns, per block
-//                   R x f16 d, then for q4_1 R x f16 m; padded to 64 bytes. Then the quants of all blocks:
+//   q*xR            R = 8 (AVX2, portable) or 16 (AVX-512). Per block of 32 columns: R x f16 d, for q4_1 R x f16 m,
+//                   then the quants:
 //                     q4: 4 chunks of 4R bytes; byte 4r+j of chunk c holds element 4c+j of row r in its low half and
 //                         element 16+4c+j in its high half
 //                     q8: 8 chunks of 4R bytes; byte 4r+j of chunk c is element 4c+j of row r; in q8_0x16 plus
 //                         128, since vpdpbusd takes unsigned weights
+//                   A panel is read as one ascending stream: with the scales in a run of their own the prefetchers of
+//                   an EPYC Genoa gave half the bandwidth.
 // The interleaving follows the measured plan for int8 kernels without horizontal sums; four neighbouring elements of
 // a row are what one multiply-add instruction consumes.
 #pragma once

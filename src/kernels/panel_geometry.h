@@ -11,9 +11,8 @@ namespace baton::kernels {
 
 struct PanelGeometry {
   std::uint32_t rows = 1;        // R
-  std::size_t quant_offset = 0;  // of the quants in the panel; 0 if there are no scales
-  std::size_t scale_stride = 0;  // bytes of scales per block of 32 columns
-  std::size_t quant_stride = 0;  // bytes of quants per block
+  std::size_t quant_offset = 0;  // bytes of scales at the begin of a block
+  std::size_t block_stride = 0;  // bytes of R rows by 32 columns; 0 for float formats
   std::size_t panel_stride = 0;  // bytes from panel to panel
 };
 
@@ -28,20 +27,19 @@ struct PanelGeometry {
   const std::size_t blocks = cols / kBlockCols;
   PanelGeometry geometry;
   geometry.rows = rows;
-  geometry.scale_stride = scales * rows * 2;
-  geometry.quant_stride = bits * kBlockCols / 8 * rows;
-  geometry.quant_offset = round_up_64(geometry.scale_stride * blocks);
-  geometry.panel_stride = geometry.quant_offset + round_up_64(geometry.quant_stride * blocks);
+  geometry.quant_offset = scales * rows * 2;
+  geometry.block_stride = geometry.quant_offset + bits * kBlockCols / 8 * rows;
+  geometry.panel_stride = geometry.block_stride * blocks;
   return geometry;
 }
 
 [[maybe_unused]] static constexpr PanelGeometry panel_geometry(PackedFormat format, std::uint32_t cols) noexcept {
   switch (format) {
     case PackedFormat::f32_rows:
-      return {1, 0, 0, 0, std::size_t{cols} * 4};
+      return {1, 0, 0, std::size_t{cols} * 4};
     case PackedFormat::f16_panel:
     case PackedFormat::bf16_panel:
-      return {16, 0, 0, 0, round_up_64(std::size_t{cols} * 32)};
+      return {16, 0, 0, round_up_64(std::size_t{cols} * 32)};
     case PackedFormat::q4_0x8:
       return quantised_geometry(8, 1, 4, cols);
     case PackedFormat::q4_1x8:

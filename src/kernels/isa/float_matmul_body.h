@@ -84,11 +84,24 @@ void panel_matmul(const MatmulArgs& args, std::size_t token_begin, std::size_t t
     for (; token + kTileTokens <= token_end; token += kTileTokens) {
       panel_run<Format, kTileTokens>(args, token, panel, strip_end);
     }
-    for (; token + 2 <= token_end; token += 2) {
-      panel_run<Format, 2>(args, token, panel, strip_end);
-    }
-    if (token < token_end) {
-      panel_run<Format, 1>(args, token, panel, strip_end);
+    switch (token_end - token) {
+      case 5:
+        panel_run<Format, 5>(args, token, panel, strip_end);
+        break;
+      case 4:
+        panel_run<Format, 4>(args, token, panel, strip_end);
+        break;
+      case 3:
+        panel_run<Format, 3>(args, token, panel, strip_end);
+        break;
+      case 2:
+        panel_run<Format, 2>(args, token, panel, strip_end);
+        break;
+      case 1:
+        panel_run<Format, 1>(args, token, panel, strip_end);
+        break;
+      default:
+        break;
     }
   }
 }

@@ -37,11 +37,11 @@ inline __m256i broadcast4(const std::int8_t* q) noexcept {
 }
 
 inline __m256 load_scales(const std::byte* p) noexcept {
-  return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
 inline __m256i load_quants(const std::byte* p) noexcept {
-  return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
 template <class Format, std::size_t Tokens>
@@ -84,20 +84,20 @@ inline void dots_of_bytes(const std::byte* quants, const Q8Block4& x, __m256i (&
 }
 
 template <class Format, std::size_t Tokens>
-inline void add_block(const std::byte* scales, const std::byte* quants, const Q8Block4& x,
-                      __m256 (&sums)[Tokens]) noexcept {
+inline void add_block(const std::byte* block, const Q8Block4& x, __m256 (&sums)[Tokens]) noexcept {
+  const std::byte* quants = block + kPanelRows * (Format::kMinimum ? 4 : 2);
   __m256i dots[Tokens];
   if constexpr (Format::kWide) {
     dots_of_bytes<Tokens>(quants, x, dots);
   } else {
     dots_of_nibbles<Format, Tokens>(quants, x, dots);
   }
-  const __m256 d = load_scales(scales);
+  const __m256 d = load_scales(block);
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
     sums[t] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots[t]), d * _mm256_set1_ps(x.scale[t]), sums[t]);
   }
   if constexpr (Format::kMinimum) {
-    const __m256 m = load_scales(scales + kPanelRows * 2);
+    const __m256 m = load_scales(block + kPanelRows * 2);
     BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
       sums[t] = _mm256_fmadd_ps(m, _mm256_set1_ps(x.scaled_sum[t]), sums[t]);
     }
@@ -108,17 +108,15 @@ template <class Format, std::size_t Tokens>
 void tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
   const std::size_t blocks = args.w.cols / kBlockCols;
   const PanelGeometry& geometry = args.geometry;
-  const std::byte* scales = args.w.data + panel * geometry.panel_stride;
-  const std::byte* quants = scales + geometry.quant_offset;
+  const std::byte* data = args.w.data + panel * geometry.panel_stride;
   const Q8Block4* x = args.xq + token / 4 * blocks;
   __m256 sums[Tokens];
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
     sums[t] = _mm256_setzero_ps();
   }
   for (std::size_t block = 0; block < blocks; ++block) {
-    add_block<Format, Tokens>(scales, quants, x[block], sums);
-    scales += geometry.scale_stride;
-    quants += geometry.quant_stride;
+    add_block<Format, Tokens>(data, x[block], sums);
+    data += geometry.block_stride;
   }
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
     put(args, token + t, panel * kPanelRows, sums[t]);
@@ -126,26 +124,27 @@ void tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
 }
 
 template <class Format>
+void strip(const MatmulArgs& args, std::size_t token, std::size_t token_end, std::size_t panel) {
+  for (; token + 4 < token_end; token += 4) {
+    tile<Format, 4>(args, token, panel);
+  }
+  switch (token_end - token) {
+    case 1:
+      return tile<Format, 1>(args, token, panel);
+    case 2:
+      return tile<Format, 2>(args, token, panel);
+    case 3:
+      return tile<Format, 3>(args, token, panel);
+    default:
+      return tile<Format, 4>(args, token, panel);
+  }
+}
+
+template <class Format>
 void int8_matmul(const MatmulArgs& args, std::size_t token_begin, std::size_t token_end, std::size_t panel_begin,
                  std::size_t panel_end) {
   for (std::size_t panel = panel_begin; panel < panel_end; ++panel) {
-    std::size_t token = token_begin;
-    for (; token + 4 <= token_end; token += 4) {
-      tile<Format, 4>(args, token, panel);
-    }
-    switch (token_end - token) {
-      case 1:
-        tile<Format, 1>(args, token, panel);
-        break;
-      case 2:
-        tile<Format, 2>(args, token, panel);
-        break;
-      case 3:
-        tile<Format, 3>(args, token, panel);
-        break;
-      default:
-        break;
-    }
+    strip<Format>(args, token_begin, token_end, panel);
   }
 }
 

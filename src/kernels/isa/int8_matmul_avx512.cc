@@ -37,52 +37,53 @@ inline __m512i broadcast4(const std::int8_t* q) noexcept {
 }
 
 inline __m512 load_scales(const std::byte* p) noexcept {
-  return _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
 // Quants of chunk `chunk` (of 8) of a block as unsigned bytes: for four-bit formats the high halves follow the low.
 template <class Format>
 inline __m512i load_quants(const std::byte* block, std::size_t chunk) noexcept {
   if constexpr (Format::kWide) {
-    return _mm512_load_si512(block + chunk * 64);
+    return _mm512_loadu_si512(block + chunk * 64);
   } else {
     const __m512i mask = _mm512_set1_epi8(15);
-    const __m512i both = _mm512_load_si512(block + chunk % 4 * 64);
+    const __m512i both = _mm512_loadu_si512(block + chunk % 4 * 64);
     return _mm512_and_si512(chunk < 4 ? both : _mm512_srli_epi16(both, 4), mask);
   }
 }
 
 template <class Format, std::size_t Tokens, std::size_t Panels>
-inline void add_block(const PanelGeometry& geometry, const std::byte* scales, const std::byte* quants,
-                      const Q8Block4& x, std::size_t first, __m512 (&sums)[Tokens][Panels]) noexcept {
+inline void add_block(const std::byte* block, std::size_t panel_stride, const Q8Block4& x,
+                      __m512 (&sums)[Tokens][Panels]) noexcept {
+  const std::byte* quants = block + kPanelRows * (Format::kMinimum ? 4 : 2);
   __m512i dots[Tokens][Panels];
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
     BATON_UNROLL for (std::size_t p = 0; p < Panels; ++p) {
-      dots[t][p] = _mm512_set1_epi32(-Format::kOffset * x.sum[first + t]);
+      dots[t][p] = _mm512_set1_epi32(-Format::kOffset * x.sum[t]);
     }
   }
   BATON_UNROLL for (std::size_t chunk = 0; chunk < 8; ++chunk) {
     __m512i w[Panels];
     BATON_UNROLL for (std::size_t p = 0; p < Panels; ++p) {
-      w[p] = load_quants<Format>(quants + p * geometry.panel_stride, chunk);
+      w[p] = load_quants<Format>(quants + p * panel_stride, chunk);
     }
     BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
-      const __m512i four = broadcast4(x.q[first + t] + chunk * 4);
+      const __m512i four = broadcast4(x.q[t] + chunk * 4);
       BATON_UNROLL for (std::size_t p = 0; p < Panels; ++p) {
         dots[t][p] = _mm512_dpbusd_epi32(dots[t][p], w[p], four);
       }
     }
   }
   BATON_UNROLL for (std::size_t p = 0; p < Panels; ++p) {
-    const __m512 d = load_scales(scales + p * geometry.panel_stride);
+    const __m512 d = load_scales(block + p * panel_stride);
     BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
-      const __m512 scale = d * _mm512_set1_ps(x.scale[first + t]);
+      const __m512 scale = d * _mm512_set1_ps(x.scale[t]);
       sums[t][p] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[t][p]), scale, sums[t][p]);
     }
     if constexpr (Format::kMinimum) {
-      const __m512 m = load_scales(scales + p * geometry.panel_stride + kPanelRows * 2);
+      const __m512 m = load_scales(block + p * panel_stride + kPanelRows * 2);
       BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
-        sums[t][p] = _mm512_fmadd_ps(m, _mm512_set1_ps(x.scaled_sum[first + t]), sums[t][p]);
+        sums[t][p] = _mm512_fmadd_ps(m, _mm512_set1_ps(x.scaled_sum[t]), sums[t][p]);
       }
     }
   }
@@ -92,8 +93,7 @@ template <class Format, std::size_t Tokens, std::size_t Panels>
 void tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
   const std::size_t blocks = args.w.cols / kBlockCols;
   const PanelGeometry geometry = args.geometry;
-  const std::byte* scales = args.w.data + panel * geometry.panel_stride;
-  const std::byte* quants = scales + geometry.quant_offset;
+  const std::byte* data = args.w.data + panel * geometry.panel_stride;
   const Q8Block4* x = args.xq + token / 4 * blocks;
   __m512 sums[Tokens][Panels];
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
@@ -102,9 +102,8 @@ void tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
     }
   }
   for (std::size_t block = 0; block < blocks; ++block) {
-    add_block<Format, Tokens, Panels>(geometry, scales, quants, x[block], 0, sums);
-    scales += geometry.scale_stride;
-    quants += geometry.quant_stride;
+    add_block<Format, Tokens, Panels>(data, geometry.panel_stride, x[block], sums);
+    data += geometry.block_stride;
   }
   BATON_UNROLL for (std::size_t t = 0; t < Tokens; ++t) {
     BATON_UNROLL for (std::size_t p = 0; p < Panels; ++p) {
@@ -113,35 +112,45 @@ void tile(const MatmulArgs& args, std::size_t token, std::size_t panel) {
   }
 }
 
+// The next tokens, four at most.
 template <class Format, std::size_t Panels>
-void strip(const MatmulArgs& args, std::size_t token, std::size_t token_end, std::size_t panel) {
-  for (; token + 4 <= token_end; token += 4) {
-    tile<Format, 4, Panels>(args, token, panel);
-  }
-  switch (token_end - token) {
+void group(const MatmulArgs& args, std::size_t token, std::size_t tokens, std::size_t panel) {
+  switch (tokens) {
     case 1:
-      tile<Format, 1, Panels>(args, token, panel);
-      break;
+      return tile<Format, 1, Panels>(args, token, panel);
     case 2:
-      tile<Format, 2, Panels>(args, token, panel);
-      break;
+      return tile<Format, 2, Panels>(args, token, panel);
     case 3:
-      tile<Format, 3, Panels>(args, token, panel);
-      break;
+      return tile<Format, 3, Panels>(args, token, panel);
     default:
-      break;
+      return tile<Format, 4, Panels>(args, token, panel);
   }
 }
 
+// The first group of tokens brings the weights from memory, one panel after the other: the prefetchers follow one
+// stream at twice the rate of two (M = 1, q4_1: 29 against 14 GB/s on an EPYC Genoa core). The other groups find the
+// weights in the cache and take two panels at a time.
 template <class Format>
 void int8_matmul(const MatmulArgs& args, std::size_t token_begin, std::size_t token_end, std::size_t panel_begin,
                  std::size_t panel_end) {
+  const std::size_t first = token_end - token_begin < 4 ? token_end - token_begin : 4;
   std::size_t panel = panel_begin;
   for (; panel + 2 <= panel_end; panel += 2) {
-    strip<Format, 2>(args, token_begin, token_end, panel);
+    group<Format, 1>(args, token_begin, first, panel);
+    group<Format, 1>(args, token_begin, first, panel + 1);
+    std::size_t token = token_begin + 4;
+    for (; token + 4 < token_end; token += 4) {
+      tile<Format, 4, 2>(args, token, panel);
+    }
+    if (token < token_end) {
+      group<Format, 2>(args, token, token_end - token, panel);
+    }
   }
   if (panel < panel_end) {
-    strip<Format, 1>(args, token_begin, token_end, panel);
+    group<Format, 1>(args, token_begin, first, panel);
+    for (std::size_t token = token_begin + 4; token < token_end; token += 4) {
+      group<Format, 1>(args, token, token_end - token, panel);
+    }
   }
 }
 

@@ -35,9 +35,9 @@ float dot_row(const MatmulArgs& args, const std::byte* panel, std::size_t lane, 
   const PanelGeometry& geometry = args.geometry;
   float sum = 0;
   for (std::size_t block = 0; block < args.w.cols / kBlockCols; ++block) {
-    const std::byte* scales = panel + block * geometry.scale_stride + lane * 2;
+    const std::byte* scales = panel + block * geometry.block_stride + lane * 2;
     const auto* quants =
-        reinterpret_cast<const std::uint8_t*>(panel) + geometry.quant_offset + block * geometry.quant_stride + lane * 4;
+        reinterpret_cast<const std::uint8_t*>(panel) + block * geometry.block_stride + geometry.quant_offset + lane * 4;
     const Q8Block4& xb = x[block];
     const std::int32_t dot = dot_block<Q8, Offset>(quants, std::size_t{geometry.rows} * 4, xb.q[token]);
     sum += static_cast<float>(dot - Offset * xb.sum[token]) * (read_half(scales) * xb.scale[token]);
