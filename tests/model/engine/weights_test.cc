@@ -47,7 +47,8 @@ std::filesystem::path damaged_copy(const std::string& model, const std::string& 
   std::ifstream in(model, std::ios::binary);
   std::vector<char> image((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto data = std::as_bytes(std::span(image));
-  const GgufTensor* found = GgufFile::parse(data, model).find_tensor(tensor);
+  const GgufFile file = GgufFile::parse(data, model);
+  const GgufTensor* found = file.find_tensor(tensor);
   REQUIRE(found != nullptr);
   std::memcpy(image.data() + (found->data.data() - data.data()), &bits, bytes);
   const std::filesystem::path path =
