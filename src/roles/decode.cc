@@ -118,6 +118,7 @@ void DecodeRank::take(Job job) {
   deadline_.notify();
   rooms_.emplace(id, std::move(owned));
   BATON_CHECK(prealloc_.try_send(room), prealloc_.size());
+  note("prealloc", id, room->prompt().size());
   admission_.notify();
 }
 
@@ -185,6 +186,7 @@ void DecodeRank::finish(DecodeRoom& room) {
 void DecodeRank::close(DecodeRoom& room) {
   DecodeRoom* self = &room;
   const RoomId id = room.job.room;
+  note("over", id, room.output.tokens().size(), room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
   queue(room.state).remove_if_first([self](DecodeRoom* other) { return other == self; });
   if (room.failure) {
     parts_.link.post_router(LegFailed(id, parts_.self.rank, *room.failure));
@@ -217,6 +219,7 @@ void DecodeRank::move(DecodeRoom& room, DecodeRoom::State to) {
   DecodeRoom* self = &room;
   queue(room.state).remove_if_first([self](DecodeRoom* other) { return other == self; });
   room.state = to;
+  note(queue(to).name().c_str(), room.job.room, room.tokens(), room.lease.size());
   BATON_CHECK(queue(to).try_send(self), rooms_.size());
 }
 

@@ -29,6 +29,7 @@
 #include "runtime/mailbox.h"
 #include "runtime/pulse.h"
 #include "runtime/scope.h"
+#include "runtime/trace.h"
 #include "transport/transport.h"
 
 namespace baton {
@@ -54,6 +55,7 @@ struct DecodeParts {
   ControlLink& link;
   const TextRules& rules;
   RankMetrics& metrics;
+  EventTrace& trace;
 };
 
 class DecodeRank final {
@@ -89,6 +91,9 @@ class DecodeRank final {
   void close(DecodeRoom& room);
   Task<> watch_deadlines();
   void update_metrics();
+  void note(const char* event, RoomId room, std::uint64_t a = 0, std::uint64_t b = 0) {
+    parts_.trace.record(parts_.context.now(), parts_.self.rank, event, room.value, a, b);
+  }
 
   // decode_admit.cc: from the job to the verdict
   Task<> admit();

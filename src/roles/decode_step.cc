@@ -19,7 +19,9 @@ Task<> DecodeRank::generate() {
       continue;
     }
     const TimePoint began = parts_.context.now();
+    parts_.trace.begin(began, parts_.self.rank, "step", steps_, rooms.size());
     StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+    parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", steps_);
     ++steps_;
     end_step(rooms, rows, result);
     flush_events();

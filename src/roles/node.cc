@@ -14,11 +14,13 @@ struct Node::PrefillSlot {
   std::unique_ptr<KvArena> arena;
   std::unique_ptr<KvPool> pool;
   RankMetrics metrics;
+  EventTrace trace;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvSender> sender;
   std::unique_ptr<PrefillRank> rank;
 
-  PrefillSlot(PeerId self_in, MetricsRegistry& registry) : self(self_in), metrics(registry, self_in.rank) {}
+  PrefillSlot(PeerId self_in, MetricsRegistry& registry, std::size_t trace_events)
+      : self(self_in), metrics(registry, self_in.rank), trace(trace_events) {}
 };
 
 struct Node::DecodeSlot {
@@ -26,15 +28,17 @@ struct Node::DecodeSlot {
   KvArena arena;
   KvPool pool;
   RankMetrics metrics;
+  EventTrace trace;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvReceiver> receiver;
   std::unique_ptr<DecodeRank> rank;
 
-  DecodeSlot(PeerId self_in, const KvLayout& layout, std::uint32_t pages, bool poison, MetricsRegistry& registry)
+  DecodeSlot(PeerId self_in, const KvLayout& layout, const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
-        arena(layout, pages),
-        pool(layout, pages, poison ? &arena : nullptr),
-        metrics(registry, self_in.rank) {}
+        arena(layout, config.decode_pages),
+        pool(layout, config.decode_pages, config.poison ? &arena : nullptr),
+        metrics(registry, self_in.rank),
+        trace(config.trace_events) {}
 };
 
 namespace {
@@ -99,8 +103,7 @@ void Node::build_decode(std::uint32_t index) {
   const RankId rank{config_.aggregated ? Role::aggregated : Role::decode, index};
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<DecodeSlot>(draw_peer(rank), engine.kv_layout(), config_.decode_pages, config_.poison,
-                                           world_.metrics);
+  auto slot = std::make_unique<DecodeSlot>(draw_peer(rank), engine.kv_layout(), config_, world_.metrics);
   if (!config_.aggregated) {
     slot->endpoint = hub_.attach(context, slot->self, &slot->arena);
     slot->receiver = std::make_unique<EndpointReceiver>(context, decorated(context, *slot->endpoint),
@@ -109,7 +112,7 @@ void Node::build_decode(std::uint32_t index) {
   DecodeConfig decode = config_.decode;
   decode.local_prefill = config_.aggregated;
   DecodeParts parts{context,    slot->self, engine, slot->receiver.get(), slot->arena,
-                    slot->pool, link_,      rules_, slot->metrics};
+                    slot->pool, link_,      rules_, slot->metrics,        slot->trace};
   slot->rank = std::make_unique<DecodeRank>(parts, decode);
   link_.attach(rank, slot->rank->inbox().sender());
   decode_.push_back(std::move(slot));
@@ -119,7 +122,7 @@ void Node::build_prefill(std::uint32_t index) {
   const RankId rank{Role::prefill, index};
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<PrefillSlot>(draw_peer(rank), world_.metrics);
+  auto slot = std::make_unique<PrefillSlot>(draw_peer(rank), world_.metrics, config_.trace_events);
   if (config_.copying) {
     slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages);
     slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
@@ -129,7 +132,7 @@ void Node::build_prefill(std::uint32_t index) {
   slot->sender = std::make_unique<EndpointSender>(context, decorated(context, *slot->endpoint), engine.kv_layout(),
                                                   config_.model_hash);
   PrefillParts parts{context,          slot->self, engine, *slot->sender, slot->arena.get(),
-                     slot->pool.get(), link_,      rules_, slot->metrics};
+                     slot->pool.get(), link_,      rules_, slot->metrics, slot->trace};
   slot->rank = std::make_unique<PrefillRank>(parts, config_.prefill);
   link_.attach(rank, slot->rank->inbox().sender());
   prefill_.push_back(std::move(slot));
@@ -160,6 +163,17 @@ void Node::stop_ranks() {
   for (const auto& slot : prefill_) {
     slot->rank->stop();
   }
+}
+
+std::vector<TraceEvent> Node::trace() const {
+  std::vector<const EventTrace*> traces;
+  for (const auto& slot : prefill_) {
+    traces.push_back(&slot->trace);
+  }
+  for (const auto& slot : decode_) {
+    traces.push_back(&slot->trace);
+  }
+  return merge_traces(traces);
 }
 
 bool Node::drained() const {

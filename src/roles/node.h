@@ -20,6 +20,7 @@
 #include "roles/rank_metrics.h"
 #include "roles/router.h"
 #include "runtime/metrics.h"
+#include "runtime/trace.h"
 #include "transport/endpoint.h"
 #include "transport/inmemory/in_memory_hub.h"
 
@@ -33,6 +34,7 @@ struct NodeConfig {
   std::uint32_t prefill_pages = 0;  // of each prefill rank's arena; used only with copying
   bool copying = false;             // separate arenas: pages are copied; false: prefill computes into decode's pages
   bool poison = false;              // fill free pages with a pattern and check it when they are given out again
+  std::size_t trace_events = 0;     // events each rank keeps of its rooms' and steps' history; 0: none
   std::uint64_t model_hash = 0;
   std::uint64_t seed = 0;  // of instance ids; the router's is its own
   PrefillConfig prefill;
@@ -72,6 +74,9 @@ class Node final {
 
   // Any thread. Fails what is open, then lets run_rank() return.
   void stop_ranks();
+
+  // What the ranks have kept of their history, by time. While nothing runs, or on the one context of a simulation.
+  std::vector<TraceEvent> trace() const;
 
   // All pools, queues and transfers are empty. While nothing runs, or on the one context of a simulation.
   bool drained() const;

@@ -94,6 +94,7 @@ void PrefillRank::take(Job job) {
   deadlines_.add(room->job.deadline, id);
   deadline_.notify();
   BATON_CHECK(bootstrap_.try_send(room), rooms_.size());
+  note("bootstrap", id, prompt);
   if (const auto early = early_landings_.find(id); early != early_landings_.end()) {
     const Landing landing = std::move(early->second);
     early_landings_.erase(early);
@@ -170,6 +171,7 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   bootstrap_.remove_if_first([self](PrefillRoom* other) { return other == self; });
   room.state = PrefillRoom::State::waiting;
   BATON_CHECK(waiting_.try_send(self), rooms_.size());
+  note("waiting", room.job.room, landing.pages.size());
   scope_.spawn("send", send_room(room));
   work_.notify();
 }
@@ -204,6 +206,7 @@ void PrefillRank::close(PrefillRoom& room) {
       break;
   }
   const RoomId id = room.job.room;
+  note("over", id, room.computed, room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
   if (room.failure) {
     parts_.link.post_router(LegFailed(id, parts_.self.rank, *room.failure));
   } else {

@@ -28,6 +28,7 @@
 #include "runtime/mailbox.h"
 #include "runtime/pulse.h"
 #include "runtime/scope.h"
+#include "runtime/trace.h"
 #include "transport/transport.h"
 
 namespace baton {
@@ -49,6 +50,7 @@ struct PrefillParts {
   ControlLink& link;
   const TextRules& rules;
   RankMetrics& metrics;
+  EventTrace& trace;
 };
 
 class PrefillRank final {
@@ -92,6 +94,9 @@ class PrefillRank final {
   void close(PrefillRoom& room);
   void refuse(const Job& job, Failure cause);
   void update_metrics();
+  void note(const char* event, RoomId room, std::uint64_t a = 0, std::uint64_t b = 0) {
+    parts_.trace.record(parts_.context.now(), parts_.self.rank, event, room.value, a, b);
+  }
 
   PrefillParts parts_;
   PrefillConfig config_;
@@ -107,6 +112,7 @@ class PrefillRank final {
   Pulse work_;       // the step loop looks again
   Pulse deadline_;   // the deadline watch looks again
   Pulse room_gone_;  // run() looks whether the last room is gone
+  std::uint64_t steps_ = 0;
   bool stopping_ = false;
 };
 

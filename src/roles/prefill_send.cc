@@ -39,6 +39,7 @@ Task<Result<>> PrefillRank::push_pages(PrefillRoom& room, std::uint32_t ready) {
   Result<> pushed = co_await room.outgoing->push(room.pushed_pages, source, room.arena);
   if (pushed) {
     room.pushed_pages = ready;
+    note("pushed", room.job.room, ready, room.pages.size());
   }
   co_return pushed;
 }

@@ -20,12 +20,14 @@ Task<> PrefillRank::compute() {
       rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
     }
     const TimePoint began = parts_.context.now();
+    parts_.trace.begin(began, parts_.self.rank, "step", ++steps_, rooms.size());
     StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
     if (result.failure) {
       step_failed(rooms, *result.failure);
     } else {
       end_step(rooms, rows, result.output);
     }
+    parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", steps_);
     parts_.metrics.step(parts_.context.now() - began);
     update_metrics();
   }
@@ -95,6 +97,7 @@ void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::ve
     room.computed += rows[i];
     room.chunks += 1;
     room.finished = now;
+    note("computed", room.job.room, room.computed, room.prompt_tokens());
     parts_.metrics.tokens(rows[i]);
     if (room.remaining() == 0) {
       if (!output.sampled[i]) {

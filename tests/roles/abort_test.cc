@@ -80,3 +80,32 @@ TEST_CASE("Abort: storms of aborts around retractions leave the survivors with t
     CHECK(world.drained_after_run);
   }
 }
+
+TEST_CASE("Abort: the same seed gives the same history, event by event") {
+  const auto history = [](std::uint64_t seed) {
+    Pick pick(seed);
+    NodeConfig config = small_node(2, 2);
+    config.copying = true;
+    config.trace_events = 1U << 20;
+    config.decode_pages = 30;
+    config.decode.admission.lookahead_tokens = 0;
+    ToyWorld world(config);
+    std::vector<Outcome> outcomes(30);
+    const auto client = [&]() -> Task<> {
+      Scope scope(world.context, "clients");
+      for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const GenerationRequest request = world.request(1 + pick(150), 1 + pick(60), i);
+        const Duration delay = std::chrono::microseconds(pick(40'000));
+        const Duration patience = std::chrono::microseconds(pick(200'000));
+        scope.spawn("client", impatient(world, request, delay, patience, false, outcomes[i]));
+      }
+      co_await scope.join();
+    };
+    world.run(client());
+    return world.history;
+  };
+  const std::string first = history(5);
+  CHECK(first.size() > 10'000);
+  CHECK(first == history(5));
+  CHECK(first != history(6));
+}

@@ -72,11 +72,12 @@ struct Bench {
   RecordingLink link;
   TextRules rules;
   RankMetrics metrics{registry, prefill.rank};
+  EventTrace trace{0};
   PrefillRank rank;
   Scope scope{context, "bench"};
 
   explicit Bench(PrefillConfig config = {})
-      : rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics}, config) {}
+      : rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics, trace}, config) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, Duration limit = std::chrono::seconds(10)) {
     auto request = std::make_shared<GenerationRequest>();

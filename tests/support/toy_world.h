@@ -98,6 +98,7 @@ class SimWorld {
   MetricsRegistry metrics;
   std::unique_ptr<Node> node;
   bool drained_after_run = false;
+  std::string history;  // of the ranks, if the configuration keeps one
 
  private:
   Task<> live(Task<> client) {
@@ -112,6 +113,7 @@ class SimWorld {
     node->router().stop();
     co_await scope_.join();
     drained_after_run = node->drained();
+    history = trace_text(node->trace());
   }
 
   std::map<RankId, std::unique_ptr<Engine>> engines_;
