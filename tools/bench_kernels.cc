@@ -229,10 +229,12 @@ void bench_all(Lane& lane, const std::string& only) {
       bench_matmul(lane, format);
     }
   }
-  if (wanted("attention")) {
-    for (const std::uint32_t depth : {0U, 512U, 2048U}) {
+  for (const std::uint32_t depth : {0U, 512U, 2048U}) {
+    if (wanted("attention decode")) {
       bench_attention(lane, depth, 1, 1);
       bench_attention(lane, depth, 1, 16);
+    }
+    if (wanted("attention prefill")) {
       bench_attention(lane, depth, 256, 1);
     }
   }

@@ -117,22 +117,28 @@ void add_units(const AttentionSequence& sequence, AttentionTile tile, const KvLa
   }
 }
 
-// Gives each unit of several ranges memory for partial results and lists what is to be computed, costly tasks first:
-// the last tiles of a sequence see the most positions.
+// Gives each unit of several ranges memory for partial results and lists what is to be computed. Last tiles of a
+// sequence come first, since they see the most positions; split units come range by range, so that the KV heads of a
+// range, which share pages of memory, are computed one after the other.
 std::vector<Task> split_units(Lane& lane, std::size_t padded, std::vector<Unit>& units) {
   std::vector<Task> tasks;
   const bool split = units.size() < std::size_t{4} * lane.threads();
+  std::uint32_t ranges_max = 1;
   for (std::size_t i = units.size(); i-- > 0;) {
     Unit& unit = units[i];
-    const auto index = static_cast<std::uint32_t>(i);
     if (!split || unit.ranges() == 1) {
-      tasks.push_back({index, 0});
+      tasks.push_back({static_cast<std::uint32_t>(i), 0});
       continue;
     }
     const std::size_t bytes = unit.ranges() * partial_floats(unit, padded) * sizeof(float);
     unit.partials = reinterpret_cast<float*>(lane.scratch(bytes));
-    for (std::uint32_t range = 0; range < unit.ranges(); ++range) {
-      tasks.push_back({index, range});
+    ranges_max = std::max(ranges_max, unit.ranges());
+  }
+  for (std::uint32_t range = 0; range < ranges_max; ++range) {
+    for (std::uint32_t i = 0; i < units.size(); ++i) {
+      if (units[i].partials != nullptr && range < units[i].ranges()) {
+        tasks.push_back({i, range});
+      }
     }
   }
   return tasks;

@@ -6,6 +6,10 @@
 // chain over ascending positions, so results do not depend on the tile.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #include "kernels/isa/exp_body.h"
 #include "kernels/isa/vector.h"
 #include "kernels/kernel_table.h"
@@ -23,57 +27,104 @@ struct alignas(64) TileBuffers {
   float factor[kTileRowsMax];                    // what the block's new maximum makes of earlier sums
 };
 
-const std::byte* position_row(const AttentionTile& tile, std::uint32_t position, std::size_t offset) noexcept {
+// Where the keys of a block's positions lie; the values of a position lie `values` bytes further. Positions that do
+// not exist point to zeros.
+struct BlockRows {
+  const std::byte* keys[kAttentionBlock];
+  std::ptrdiff_t values = 0;
+  std::uint32_t count = 0;
+};
+
+alignas(64) constexpr float kZeroRow[kHeadDimMax] = {};
+
+void find_rows(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, BlockRows& rows) noexcept {
   const KvLayoutView& layout = *tile.layout;
-  const std::size_t value_bytes = layout.type == KvType::f16 ? 2 : 4;
-  const std::uint32_t page = tile.sequence->pages[position / layout.page_tokens];
-  return tile.sequence->arena + page * layout.page_bytes + offset +
-         position % layout.page_tokens * (layout.head_dim * value_bytes);
+  const std::size_t row_bytes = layout.head_dim * (layout.type == KvType::f16 ? 2U : 4U);
+  const std::uint32_t left = end > begin ? end - begin : 0;
+  rows.count = left < kAttentionBlock ? left : kAttentionBlock;
+  rows.values = static_cast<std::ptrdiff_t>(tile.v_offset) - static_cast<std::ptrdiff_t>(tile.k_offset);
+  std::uint32_t page = begin / layout.page_tokens;  // one division a block, not one a position
+  std::uint32_t slot = begin % layout.page_tokens;
+  for (std::uint32_t j = 0; j < rows.count; ++page, slot = 0) {
+    const std::byte* run = tile.sequence->arena + tile.sequence->pages[page] * layout.page_bytes + tile.k_offset;
+    for (; slot < layout.page_tokens && j < rows.count; ++slot, ++j) {
+      rows.keys[j] = run + slot * row_bytes;
+    }
+  }
+  for (std::uint32_t j = rows.count; j < kAttentionBlock; ++j) {
+    rows.keys[j] = reinterpret_cast<const std::byte*>(kZeroRow);
+  }
 }
 
-// kLanes values of a stored row from dimension d on; zero beyond head_dim.
-inline Vec load_stored(const std::byte* row, KvType type, std::size_t d, std::size_t head_dim) noexcept {
-  if (d + kLanes <= head_dim) {
-    return type == KvType::f16 ? load_f16(reinterpret_cast<const std::uint16_t*>(row) + d)
-                               : load(reinterpret_cast<const float*>(row) + d);
+// Asks for a block's keys and values. A page holds a layer's rows of one head in runs of a few KB, too short for the
+// prefetchers to get going by themselves. Inlined by order: g++ takes a function that only prefetches for one without
+// effect and drops the calls. Into the second-level cache: the first is full of the block at hand.
+[[gnu::always_inline]] inline void prefetch_rows(const BlockRows& rows, std::size_t row_bytes) noexcept {
+  for (std::uint32_t j = 0; j < rows.count; ++j) {
+    for (std::size_t line = 0; line < row_bytes; line += 64) {
+      __builtin_prefetch(rows.keys[j] + line, 0, 2);
+      __builtin_prefetch(rows.keys[j] + rows.values + line, 0, 2);
+    }
   }
-  alignas(64) float wide[kLanes] = {};
-  std::uint16_t halves[kLanes] = {};
+}
+
+template <KvType Type>
+inline Vec load_stored(const std::byte* row, std::size_t d) noexcept {
+  if constexpr (Type == KvType::f16) {
+    return load_f16(reinterpret_cast<const std::uint16_t*>(row) + d);
+  } else {
+    return load(reinterpret_cast<const float*>(row) + d);
+  }
+}
+
+// The same where fewer than kLanes values are left; the others are zero.
+template <KvType Type>
+Vec load_stored_tail(const std::byte* row, std::size_t d, std::size_t head_dim) noexcept {
+  using Stored = std::conditional_t<Type == KvType::f16, std::uint16_t, float>;
+  Stored values[kLanes] = {};
   for (std::size_t i = 0; d + i < head_dim; ++i) {
-    if (type == KvType::f16) {
-      halves[i] = reinterpret_cast<const std::uint16_t*>(row)[d + i];
-    } else {
-      wide[i] = reinterpret_cast<const float*>(row)[d + i];
-    }
+    values[i] = reinterpret_cast<const Stored*>(row)[d + i];
   }
-  return type == KvType::f16 ? load_f16(halves) : load(wide);
+  return load_stored<Type>(reinterpret_cast<const std::byte*>(values), 0);
 }
 
-// Brings keys and values of positions [begin, begin + count) to f32; keys of the rest of the block become zero.
-void load_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, TileBuffers& buffers) noexcept {
-  const KvType type = tile.layout->type;
-  const std::size_t head_dim = tile.layout->head_dim;
-  const std::size_t padded = padded_head_dim(head_dim);
-  for (std::uint32_t j = 0; j < kAttentionBlock; j += kLanes) {
-    const std::byte* rows[kLanes];
-    for (std::uint32_t i = 0; i < kLanes; ++i) {
-      rows[i] = j + i < count ? position_row(tile, begin + j + i, tile.k_offset) : nullptr;
+// Transposes kLanes positions by kLanes dimensions into the block's keys.
+template <KvType Type>
+inline void load_keys(const std::byte* const* rows, std::size_t d, std::size_t head_dim, float* keys) noexcept {
+  Vec square[kLanes];
+  if (d + kLanes <= head_dim) [[likely]] {
+    BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
+      square[i] = load_stored<Type>(rows[i], d);
     }
-    for (std::size_t d = 0; d < head_dim; d += kLanes) {
-      Vec square[kLanes];
-      BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
-        square[i] = rows[i] == nullptr ? splat(0) : load_stored(rows[i], type, d, head_dim);
-      }
-      transpose(square);
-      BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
-        store(buffers.keys + (d + i) * kAttentionBlock + j, square[i]);
-      }
+  } else {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      square[i] = load_stored_tail<Type>(rows[i], d, head_dim);
     }
   }
-  for (std::uint32_t j = 0; j < count; ++j) {
-    const std::byte* row = position_row(tile, begin + j, tile.v_offset);
-    for (std::size_t d = 0; d < padded; d += kLanes) {
-      store(buffers.values + j * padded + d, load_stored(row, type, d, head_dim));
+  transpose(square);
+  BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
+    store(keys + i * kAttentionBlock, square[i]);
+  }
+}
+
+// Brings the keys and values of a block to f32; keys of positions that do not exist become zero.
+template <KvType Type>
+void load_block(const BlockRows& rows, std::size_t head_dim, TileBuffers& buffers) noexcept {
+  const std::size_t padded = padded_head_dim(head_dim);
+  for (std::uint32_t j = 0; j < rows.count; j += kLanes) {
+    for (std::size_t d = 0; d < head_dim; d += kLanes) {
+      load_keys<Type>(rows.keys + j, d, head_dim, buffers.keys + d * kAttentionBlock + j);
+    }
+  }
+  for (std::uint32_t j = 0; j < rows.count; ++j) {
+    const std::byte* row = rows.keys[j] + rows.values;
+    float* values = buffers.values + j * padded;
+    std::size_t d = 0;
+    for (; d + kLanes <= head_dim; d += kLanes) {
+      store(values + d, load_stored<Type>(row, d));
+    }
+    for (; d < padded; d += kLanes) {
+      store(values + d, load_stored_tail<Type>(row, d, head_dim));
     }
   }
 }
@@ -176,35 +227,62 @@ void add_rows(const TileBuffers& buffers, std::size_t row, std::size_t padded, s
   }
 }
 
+// Up to four rows, which share every load of keys or values.
+void score_group(std::uint32_t count, const TileBuffers& buffers, std::size_t head_dim, std::uint32_t row,
+                 float* scores) noexcept {
+  const float* q = buffers.q + row * head_dim;
+  switch (count) {
+    case 1:
+      return score_rows<1>(q, buffers.keys, head_dim, scores);
+    case 2:
+      return score_rows<2>(q, buffers.keys, head_dim, scores);
+    case 3:
+      return score_rows<3>(q, buffers.keys, head_dim, scores);
+    default:
+      return score_rows<4>(q, buffers.keys, head_dim, scores);
+  }
+}
+
+void add_group(std::uint32_t rows, const TileBuffers& buffers, std::uint32_t row, std::size_t padded,
+               std::uint32_t count, float* out) noexcept {
+  switch (rows) {
+    case 1:
+      return add_rows<1>(buffers, row, padded, count, out);
+    case 2:
+      return add_rows<2>(buffers, row, padded, count, out);
+    case 3:
+      return add_rows<3>(buffers, row, padded, count, out);
+    default:
+      return add_rows<4>(buffers, row, padded, count, out);
+  }
+}
+
 // One block of positions for rows [first_row, rows) of the tile.
 void attend_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, std::uint32_t first_row,
                   TileBuffers& buffers, const AttentionPartial& partial) noexcept {
   const std::size_t head_dim = tile.layout->head_dim;
   const std::size_t padded = padded_head_dim(head_dim);
   const std::uint32_t rows = tile.tokens * tile.heads;
-  std::uint32_t row = first_row;
-  for (; row + 4 <= rows; row += 4) {
-    score_rows<4>(buffers.q + row * head_dim, buffers.keys, head_dim, buffers.scores + row * kAttentionBlock);
+  for (std::uint32_t row = first_row; row < rows; row += 4) {
+    score_group(rows - row, buffers, head_dim, row, buffers.scores + row * kAttentionBlock);
   }
-  for (; row < rows; ++row) {
-    score_rows<1>(buffers.q + row * head_dim, buffers.keys, head_dim, buffers.scores + row * kAttentionBlock);
-  }
-  for (row = first_row; row < rows; ++row) {
+  for (std::uint32_t row = first_row; row < rows; ++row) {
     const std::uint32_t own = tile.first_position + row / tile.heads - begin + 1;  // positions of the block it sees
     weigh_row(buffers.scores + row * kAttentionBlock, own < count ? own : count, partial.largest[row], partial.sum[row],
               buffers.factor[row]);
   }
-  for (row = first_row; row + 4 <= rows; row += 4) {
-    add_rows<4>(buffers, row, padded, count, partial.values + row * padded);
-  }
-  for (; row < rows; ++row) {
-    add_rows<1>(buffers, row, padded, count, partial.values + row * padded);
+  for (std::uint32_t row = first_row; row < rows; row += 4) {
+    add_group(rows - row, buffers, row, padded, count, partial.values + row * padded);
   }
 }
 
 void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, const AttentionPartial& partial) {
-  TileBuffers buffers;
   const std::size_t head_dim = tile.layout->head_dim;
+  const std::size_t row_bytes = head_dim * (tile.layout->type == KvType::f16 ? 2U : 4U);
+  TileBuffers buffers;
+  BlockRows block_rows;
+  find_rows(tile, begin, end, block_rows);
+  prefetch_rows(block_rows, row_bytes);
   const std::size_t padded = padded_head_dim(head_dim);
   const std::uint32_t rows = tile.tokens * tile.heads;
   for (std::uint32_t row = 0; row < rows; ++row) {
@@ -224,8 +302,14 @@ void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t 
     }
   }
   for (std::uint32_t block = begin; block < end; block += kAttentionBlock) {
-    const std::uint32_t count = end - block < kAttentionBlock ? end - block : kAttentionBlock;
-    load_block(tile, block, count, buffers);
+    if (tile.layout->type == KvType::f16) {
+      load_block<KvType::f16>(block_rows, head_dim, buffers);
+    } else {
+      load_block<KvType::f32>(block_rows, head_dim, buffers);
+    }
+    const std::uint32_t count = block_rows.count;
+    find_rows(tile, block + kAttentionBlock, end, block_rows);
+    prefetch_rows(block_rows, row_bytes);
     attend_block(tile, block, count, first_row_of(block), buffers, partial);
   }
 }
