@@ -2,7 +2,7 @@
 """Runs bench_engine and llama.cpp on the same file and threads, in turns, and prints the ratios.
 
 Speed of a shared machine drifts by more than the differences of interest, so each round measures every point with both
-programs, one after the other, and a point's ratio is the median of its rounds' ratios. The two programs do the same work:
+programs, one after the other, and a point's ratio is the median of its rounds' ratios. Both do the same work:
     pN     prefill of one prompt of N random tokens, logits of the last one
     BxD    decode of B sequences of D positions each (own copies of keys and values), 32 steps, mean tokens/s of all B
 llama.cpp runs as it comes (f16 keys and values, flash attention auto, n_batch 2048, n_ubatch 512).
@@ -77,14 +77,17 @@ class LlamaCpp:
             raise SystemExit(f"llama_decode failed with {code}")
         return elapsed
 
+    def token(self):
+        return random.randrange(100, self.vocab - 100)
+
     def fill(self, context, depth, sequence=0):
         for first in range(0, depth, 2048):
             count = min(2048, depth - first)
-            self.decode(context, [(random.randrange(100, self.vocab - 100), first + i, sequence, False) for i in range(count)])
+            self.decode(context, [(self.token(), first + i, sequence, False) for i in range(count)])
 
     def prefill(self, length):
         context = self.context(length, 1)
-        tokens = [(random.randrange(100, self.vocab - 100), i, 0, i + 1 == length) for i in range(length)]
+        tokens = [(self.token(), i, 0, i + 1 == length) for i in range(length)]
         self.decode(context, tokens[:64])  # warms up the threads and the weights
         self.api.llama_memory_clear(self.api.llama_get_memory(context), True)
         elapsed = sum(self.decode(context, tokens[i:i + 2048]) for i in range(0, length, 2048))
@@ -99,7 +102,7 @@ class LlamaCpp:
             self.api.llama_memory_seq_cp(memory, 0, sequence, -1, -1)
         elapsed = 0.0
         for step in range(DECODE_STEPS + 1):
-            tokens = [(random.randrange(100, self.vocab - 100), depth + step, s, True) for s in range(batch)]
+            tokens = [(self.token(), depth + step, s, True) for s in range(batch)]
             seconds = self.decode(context, tokens)
             elapsed += seconds if step > 0 else 0.0  # the first step warms up
         self.api.llama_free(context)
@@ -137,8 +140,9 @@ def compare(arguments):
     rows = []
     for point in points:
         ratios = [a / b for a, b in zip(ours[point], theirs[point])]
-        rows.append({"point": point, "baton": statistics.median(ours[point]), "llama.cpp": statistics.median(theirs[point]),
-                     "ratio": statistics.median(ratios), "lowest": min(ratios), "highest": max(ratios)})
+        rows.append({"point": point, "baton": statistics.median(ours[point]),
+                     "llama.cpp": statistics.median(theirs[point]), "ratio": statistics.median(ratios),
+                     "lowest": min(ratios), "highest": max(ratios)})
     if arguments.json:
         print(json.dumps({"model": arguments.model, "threads": arguments.threads, "rows": rows}))
         return 0

@@ -37,7 +37,8 @@ struct StepBatch {
   bool urgent = false;  // decode steps go first where ranks share compute
 };
 
-// sampled[i] belongs to sequences[i]; empty where no sampling was asked for.
+// sampled[i] belongs to sequences[i]; empty where no sampling was asked for, and where nothing could be drawn (every
+// logit is NaN, or everything is banned): that request has failed, the others of the step have not.
 struct StepOutput {
   std::vector<std::optional<SampledToken>> sampled;
 };
