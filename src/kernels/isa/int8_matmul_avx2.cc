@@ -26,7 +26,6 @@ struct Q41 {
 };
 struct Q80 {
   static constexpr bool kWide = true;
-  static constexpr int kOffset = 0;
   static constexpr bool kMinimum = false;
 };
 
