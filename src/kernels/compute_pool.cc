@@ -52,10 +52,7 @@ ComputePool::ComputePool(unsigned threads, Isa isa) : isa_(isa) {
 }
 
 ComputePool::~ComputePool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  stopping_.store(true, std::memory_order_release);
   publish(threads());
   for (auto& worker : workers_) {
     worker->thread.join();
@@ -155,11 +152,11 @@ void ComputePool::work(unsigned thread) {
     if (lead_waiting(thread) || help_others()) {
       continue;
     }
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_ && queues_[0].empty() && queues_[1].empty()) {
+    if (stopping_.load(std::memory_order_acquire)) {
+      if (!lead_waiting(thread)) {  // a last look: a step may have come between the look above and the end
         return;
       }
+      continue;
     }
     if (spin_until_changed(epoch_, epoch)) {
       continue;

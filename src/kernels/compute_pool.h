@@ -134,7 +134,7 @@ class ComputePool final {
   const Isa isa_;
   std::mutex mutex_;
   std::deque<Pending> queues_[2];  // by Priority; guarded by mutex_
-  bool stopping_ = false;          // guarded by mutex_
+  std::atomic<bool> stopping_{false};
   // Copies of the queue lengths for looking without the mutex; a stale value costs a look, never a lost step.
   std::atomic<unsigned> waiting_[2] = {0, 0};
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // bumped whenever there is something new to do

@@ -12,7 +12,9 @@ namespace {
 // Multiply-adds a chunk should hold, counting a chunk of few tokens as four of them, since it waits for memory: some
 // 5 us either way.
 constexpr std::size_t kChunkWork = 500'000;
-constexpr std::size_t kChunkTokens = 96;  // activations of a chunk stay in the second-level cache
+constexpr std::size_t kPrepareValues = 16384;  // activations a chunk normalises and rounds, some 5 us again
+constexpr std::size_t kChunkGates = 6144;      // gates a chunk of gate_up_silu applies
+constexpr std::size_t kChunkTokens = 96;       // activations of a chunk stay in the second-level cache
 
 struct Input {
   const float* x = nullptr;
@@ -55,11 +57,11 @@ void prepare(Lane& lane, const Input& input, MatmulArgs& args) {
                      ? nullptr
                      : reinterpret_cast<float*>(lane.scratch(input.rows * cols * sizeof(float)));
   auto* xq = quantised ? reinterpret_cast<Q8Block4*>(lane.scratch(groups * blocks * sizeof(Q8Block4))) : nullptr;
-  const std::size_t groups_per_chunk = std::max<std::size_t>(1, 8192 / cols / 4 * 4);
-  const std::size_t chunks = (groups + groups_per_chunk - 1) / groups_per_chunk;
+  const std::size_t chunk_rows = std::max<std::size_t>(1, kPrepareValues / cols / 4) * 4;  // whole groups
+  const std::size_t chunks = (input.rows + chunk_rows - 1) / chunk_rows;
   lane.parallel_for(static_cast<unsigned>(chunks), [&](unsigned chunk) {
-    const std::size_t begin = chunk * groups_per_chunk * 4;
-    const std::size_t end = std::min(input.rows, begin + groups_per_chunk * 4);
+    const std::size_t begin = chunk * chunk_rows;
+    const std::size_t end = std::min(input.rows, begin + chunk_rows);
     for (std::size_t row = begin; row < end; ++row) {
       const float* values = input.x + row * cols;
       if (normed != nullptr) {
@@ -126,9 +128,13 @@ void gate_up_silu(Lane& lane, const float* x, const float* norm_weight, float ep
   auto* both = reinterpret_cast<float*>(lane.scratch(rows * gate_up.rows * sizeof(float)));
   multiply(lane, {x, norm_weight, eps, rows}, gate_up, nullptr, both, gate_up.rows, false);
   const auto kernel = row_kernels(lane.isa()).silu_mul;
-  lane.parallel_for(static_cast<unsigned>(rows), [&](unsigned row) {
-    const float* gate = both + row * gate_up.rows;
-    kernel(gate, gate + ffn, ffn, out + row * ffn);
+  const std::size_t chunk_rows = std::max<std::size_t>(1, kChunkGates / ffn);
+  lane.parallel_for(static_cast<unsigned>((rows + chunk_rows - 1) / chunk_rows), [&](unsigned chunk) {
+    const std::size_t end = std::min(rows, (chunk + 1) * chunk_rows);
+    for (std::size_t row = chunk * chunk_rows; row < end; ++row) {
+      const float* gate = both + row * gate_up.rows;
+      kernel(gate, gate + ffn, ffn, out + row * ffn);
+    }
   });
 }
 
