@@ -34,7 +34,7 @@ void rms_norm_heads(Lane& lane, float* x, std::size_t row_stride, const float* w
 void matmul(Lane& lane, const float* x, std::size_t rows, const PackedMatrix& w, const float* bias, float* out,
             std::size_t out_stride, bool accumulate = false);
 
-// matmul on rms_norm(x), without the normalised rows going through memory as f32. Equal to the two calls to the bit.
+// matmul on rms_norm(x), normalising and rounding a row in one go. Equal to the two calls to the bit.
 void norm_matmul(Lane& lane, const float* x, const float* norm_weight, float eps, std::size_t rows,
                  const PackedMatrix& w, const float* bias, float* out, std::size_t out_stride);
 

@@ -73,6 +73,8 @@ void weigh_row(float* scores, std::uint32_t count, float& largest, float& sum, f
   largest = new_largest;
 }
 
+// Adds `count` positions to some columns of the rows' sums. A row that sees fewer has weights of zero for the others,
+// whose values are stored and finite: adding them changes nothing.
 template <std::size_t Rows, std::size_t Cols>
 void add_values(const float* weights, const float* values, std::size_t padded, std::uint32_t count, const float* factor,
                 float* out) noexcept {
