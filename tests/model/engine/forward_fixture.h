@@ -1,6 +1,7 @@
 // Helpers of the engine's tests: sequences with pages of their own, computed step by step through forward().
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -8,6 +9,8 @@
 #include <future>
 #include <memory>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,7 @@
 // A row's logits are the same to the bit however the work around it is arranged.
+#include <algorithm>
 #include <cstring>
+#include <future>
 #include <random>
 #include <string>
 #include <vector>
@@ -131,6 +133,31 @@ TEST_CASE("Forward: the portable and the AVX2 kernels are invariant too") {
         check_random_steps(*weights, baseline, pool, layout_of(weights->shape(), 32, KvType::f16), seed);
       }
     }
+  }
+}
+
+TEST_CASE("Forward: more sequences than one group of logits give each its own row") {
+  kernels::ComputePool pool(2);
+  const auto weights = load("tests/data/models/tiny-qwen2.gguf", Numerics::fast, pool);
+  TestArena arena(layout_of(weights->shape(), 16, KvType::f16), 100 * 16, 3);
+  const std::size_t count = kLogitsRowsMax + 7;
+  std::vector<Logits> alone;
+  std::vector<TestSequence> sequences;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TestArena own(layout_of(weights->shape(), 16, KvType::f16), 16, i);
+    const std::vector<TokenId> tokens = random_tokens(1 + i % 9, weights->shape().vocab, i);
+    TestSequence sequence(own, tokens);
+    alone.push_back(advance(pool, *weights, {{&sequence, tokens.size()}}).at(0));
+    sequences.emplace_back(arena, tokens);
+  }
+  std::vector<StepPart> parts;
+  for (TestSequence& sequence : sequences) {
+    parts.push_back({&sequence, sequence.left()});
+  }
+  const std::vector<Logits> together = advance(pool, *weights, parts);
+  REQUIRE(together.size() == count);
+  for (std::size_t i = 0; i < count; ++i) {
+    CHECK(same_bits(together[i], alone[i]));
   }
 }
 
