@@ -53,9 +53,11 @@ LocalNode::~LocalNode() {
 }
 
 void LocalNode::start(std::function<void(std::exception_ptr)> on_fault) {
-  for (auto& [id, rank] : ranks_) {
-    rank->thread = std::thread(
-        [this, id = id, context = &rank->context, on_fault] { run_context(*context, *node_, id, on_fault); });
+  for (auto& entry : ranks_) {
+    const RankId rank = entry.first;
+    RealContext& context = entry.second->context;
+    entry.second->thread =
+        std::thread([this, rank, &context, on_fault] { run_context(context, *node_, rank, on_fault); });
   }
   node_->router().open_for_work();
 }

@@ -88,7 +88,7 @@ struct Bench {
   Landing landing(std::uint64_t room, std::uint32_t tokens) {
     std::optional<KvLease> lease = pool.acquire(pool.layout().pages_for(tokens));
     Expectation expectation(RoomId{room}, prefill, std::move(*lease), tokens);
-    return std::move(receiver.expect(std::move(expectation)).value());
+    return receiver.expect(std::move(expectation)).value();
   }
 
   Task<Arrival> arrival(std::uint64_t room) {
