@@ -13,7 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def main():
     for settings in (["--prefill", "2", "--decode", "2"], ["--mode", "aggregated"]):
         with served.serving(*settings) as server:
-            subprocess.run([sys.executable, os.path.join(HERE, "openai_client_test.py"), "--url", server.url], check=True)
+            client = os.path.join(HERE, "openai_client_test.py")
+            subprocess.run([sys.executable, client, "--url", server.url], check=True)
             held = server.held()
             assert not held, f"the server still holds {held}"
             code = server.drain()

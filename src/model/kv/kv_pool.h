@@ -43,8 +43,8 @@ class KvPool final {
   std::uint32_t quarantined() const noexcept { return quarantined_; }
   bool drained() const noexcept { return free() == capacity(); }
 
-  // Called once for each lease or pin whose end made pages free, even long after the lease was gone: admission waits for
-  // it. One listener, which must not throw nor change the pool; an empty function takes it off.
+  // Called once for each lease or pin whose end made pages free, even long after the lease was gone: admission waits
+  // for it. One listener, which must not throw nor change the pool; an empty function takes it off.
   void on_pages_back(std::function<void()> listener) { pages_back_ = std::move(listener); }
 
   PageState state(PageId page) const;
