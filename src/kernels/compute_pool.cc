@@ -1,5 +1,6 @@
 #include "kernels/compute_pool.h"
 
+#include <chrono>
 #include <utility>
 
 #include "kernels/cpu_count.h"
@@ -7,6 +8,14 @@
 #include "runtime/check.h"
 
 namespace baton::kernels {
+namespace {
+
+std::int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
 
 void Lane::run(unsigned chunks, ParallelJob::Function function, void* context) {
   if (chunks <= 1 || pool_.threads() == 1) {
@@ -70,11 +79,25 @@ void ComputePool::submit(Priority priority, Step step, Done done) {
   publish(1);
 }
 
+// Decode goes first, unless prefill has not had its share since the last decode step.
+bool ComputePool::decode_due() const noexcept {
+  const bool prefill_wants =
+      prefills_led_.load(std::memory_order_relaxed) > 0 || waiting_[1].load(std::memory_order_relaxed) > 0;
+  return !prefill_wants || now_ns() >= decode_due_ns_.load(std::memory_order_relaxed);
+}
+
+// Whether a step of this priority waits and may begin. A decode step that is not due yet needs no wake-up of its own:
+// the prefill it waits for looks here at every checkpoint and at its end.
+bool ComputePool::may_start(Priority priority) const noexcept {
+  const auto queue = static_cast<std::size_t>(priority);
+  return waiting_[queue].load(std::memory_order_acquire) > 0 && (priority == Priority::prefill || decode_due());
+}
+
 // Takes the oldest step of the highest priority that is not below `lowest`.
 bool ComputePool::take(Priority lowest, Pending& pending, Priority& priority) {
   for (const Priority candidate : {Priority::decode, Priority::prefill}) {
     const auto queue = static_cast<std::size_t>(candidate);
-    if (candidate > lowest || waiting_[queue].load(std::memory_order_acquire) == 0) {
+    if (candidate > lowest || !may_start(candidate)) {
       continue;
     }
     const std::lock_guard lock(mutex_);
@@ -93,6 +116,10 @@ bool ComputePool::take(Priority lowest, Pending& pending, Priority& priority) {
 void ComputePool::lead(unsigned thread, bool nested, Priority priority, Pending pending) noexcept {
   Seat& seat = workers_[thread]->seats[nested ? 1 : 0];
   seat.priority.store(priority, std::memory_order_relaxed);
+  const std::int64_t began = now_ns();
+  if (priority == Priority::prefill) {
+    prefills_led_.fetch_add(1, std::memory_order_relaxed);
+  }
   std::exception_ptr error;
   try {
     seat.scratch.reset();
@@ -100,6 +127,13 @@ void ComputePool::lead(unsigned thread, bool nested, Priority priority, Pending 
     pending.step(lane);
   } catch (...) {
     error = std::current_exception();
+  }
+  if (priority == Priority::prefill) {
+    prefills_led_.fetch_sub(1, std::memory_order_relaxed);
+  } else {
+    const std::int64_t ended = now_ns();
+    const double pause = prefill_share_ * static_cast<double>(ended - began);
+    decode_due_ns_.store(ended + static_cast<std::int64_t>(pause), std::memory_order_relaxed);
   }
   pending.step = nullptr;  // what the step captured ends before its owner hears of the end
   pending.done(std::move(error));
@@ -124,7 +158,7 @@ bool ComputePool::help_with(Priority priority) {
       }
       while (seat.job.help()) {
         helped = true;
-        if (waiting_[0].load(std::memory_order_relaxed) + waiting_[1].load(std::memory_order_relaxed) > 0) {
+        if (may_start(Priority::decode) || may_start(Priority::prefill)) {
           return true;  // leading a waiting step comes first
         }
       }

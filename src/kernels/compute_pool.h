@@ -2,7 +2,7 @@
 //
 //   rank --submit(decode|prefill, step)--> queue --> a pool thread leads the step, holding a Lane
 //                                                     lane.parallel_for(...)  <-- idle pool threads help
-//                                                     lane.checkpoint()       --> a waiting decode step runs in between
+//                                                     lane.checkpoint()       --> a due decode step runs in between
 //
 // Only pool threads compute, so there are never more runnable compute threads than the pool has, however many steps
 // are submitted. A thread that neither leads nor helps spins for some 20 us and then sleeps.
@@ -47,8 +47,8 @@ class Lane final {
         const_cast<void*>(static_cast<const void*>(std::addressof(f))));
   }
 
-  // To be called between operators. If this step is a prefill and a decode step waits, the decode step runs here and
-  // now, nested on this thread, so that decode waits for one operator at most. Decode steps never nest.
+  // To be called between operators. If this step is a prefill and a decode step is due, the decode step runs here and
+  // now, nested on this thread. Decode steps never nest.
   void checkpoint();
 
   // Uninitialised memory, 64-byte aligned, valid until the step ends (or the enclosing ScratchScope).
@@ -99,6 +99,12 @@ class ComputePool final {
   unsigned threads() const noexcept { return static_cast<unsigned>(workers_.size()); }
   Isa isa() const noexcept { return isa_; }
 
+  // While prefill steps run or wait, a decode step begins no sooner than `share` times the last one's duration after
+  // that one's end: prefill has share / (share + 1) of the time and decode cannot starve it. 0: decode begins at the
+  // next operator, always. Before the first submit.
+  void set_prefill_share(double share) noexcept { prefill_share_ = share; }
+  static constexpr double kPrefillShare = 1;  // half of the time each
+
   // Any thread, never blocks for long. Runs step(lane) on a pool thread, then done(error) there; done must not throw.
   // Steps of one priority start in the order of submission. At most kQueueMax steps may wait: each rank submits one or
   // two, so more is a bug.
@@ -123,6 +129,8 @@ class ComputePool final {
     std::thread thread;
   };
 
+  bool decode_due() const noexcept;
+  bool may_start(Priority priority) const noexcept;
   bool take(Priority lowest, Pending& pending, Priority& priority);
   void lead(unsigned thread, bool nested, Priority priority, Pending pending) noexcept;
   bool lead_waiting(unsigned thread);
@@ -135,6 +143,9 @@ class ComputePool final {
   std::mutex mutex_;
   std::deque<Pending> queues_[2];  // by Priority; guarded by mutex_
   std::atomic<bool> stopping_{false};
+  double prefill_share_ = kPrefillShare;
+  std::atomic<unsigned> prefills_led_{0};
+  std::atomic<std::int64_t> decode_due_ns_{0};  // steady clock; when the next decode step may begin beside prefill
   // Copies of the queue lengths for looking without the mutex; a stale value costs a look, never a lost step.
   std::atomic<unsigned> waiting_[2] = {0, 0};
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // bumped whenever there is something new to do

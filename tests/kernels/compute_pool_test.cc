@@ -118,6 +118,7 @@ TEST_CASE("ComputePool: never more threads compute than it has, whatever is subm
 
 TEST_CASE("ComputePool: a decode step runs inside a prefill step at its next checkpoint") {
   ComputePool pool(1);
+  pool.set_prefill_share(0);
   std::string order;
   std::promise<void> decode_done;
   on_lane(
@@ -146,6 +147,27 @@ TEST_CASE("ComputePool: a decode step runs inside a prefill step at its next che
       Priority::prefill);
   decode_done.get_future().get();
   CHECK(order == "pqddD.rest");
+}
+
+TEST_CASE("ComputePool: prefill gets its share before the next decode step, and decode all of it afterwards") {
+  ComputePool pool(1);
+  pool.set_prefill_share(1e9);  // longer than any test: only the first decode step may cut in
+  std::string order;
+  std::promise<void> decode_done;
+  on_lane(
+      pool,
+      [&](Lane& lane) {
+        pool.submit(Priority::decode, [&](Lane&) { order += "d"; }, [](std::exception_ptr) {});
+        pool.submit(
+            Priority::decode, [&](Lane&) { order += "e"; }, [&](std::exception_ptr) { decode_done.set_value(); });
+        for (const char* step : {"1", "2", "3"}) {
+          lane.checkpoint();
+          order += step;
+        }
+      },
+      Priority::prefill);
+  decode_done.get_future().get();
+  CHECK(order == "d123e");
 }
 
 TEST_CASE("ComputePool: a nested step has scratch memory of its own") {
