@@ -122,12 +122,10 @@ void DecodeRank::take(Job job) {
   admission_.notify();
 }
 
-// Decode ranks make landings; one that gets one was misaddressed.
+// Decode ranks make landings; one that gets one was misaddressed, and its maker's deadline will end it.
 void DecodeRank::take(Landing landing) {
+  note("stray landing", landing.id.room);
   parts_.metrics.failure();
-  parts_.link.post(landing.target.rank, LegFailed(landing.id.room, parts_.self.rank,
-                                                  Failure(Errc::corrupt, to_string(parts_.self.rank),
-                                                          "a landing was sent to a decode rank")));
 }
 
 void DecodeRank::take(CancelRoom cancel) {
