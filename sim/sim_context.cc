@@ -36,13 +36,18 @@ bool SimContext::step() {
   return step_before(kNever);
 }
 
+// What other threads send is let in only when nothing is runnable, and then all that is owed at once: an answer that
+// came early would run before its neighbours or after them as the machine pleases.
 bool SimContext::step_before(TimePoint limit) {
-  take_remote();
   if (run_one()) {
     return true;
   }
-  if (errands_out() > 0) {
+  if (errands_out() > 0 && live() > 0) {
     bring_errands_home();
+    return true;
+  }
+  take_remote();
+  if (run_one()) {
     return true;
   }
   if (timers().empty() || timers().next_time() > limit) {
