@@ -190,6 +190,7 @@ TEST_CASE("ComputePool: a nested step has scratch memory of its own") {
 
 TEST_CASE("ComputePool: waiting decode steps start before waiting prefill steps") {
   ComputePool pool(1);
+  pool.set_prefill_share(0);
   std::string order;
   std::promise<void> all;
   on_lane(pool, [&](Lane&) {
