@@ -157,6 +157,12 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   }
   room.outgoing = std::move(opened.outgoing);
   room.landed = parts_.context.now();
+  PrefillRoom* self = &room;
+  bootstrap_.remove_if_first([self](PrefillRoom* other) { return other == self; });
+  room.state = PrefillRoom::State::waiting;
+  BATON_CHECK(waiting_.try_send(self), rooms_.size());
+  note("waiting", room.job.room, landing.pages.size());
+  scope_.spawn("send", send_room(room));  // which closes the room in the end, also when it fails below
   if (std::byte* direct = room.outgoing->direct_arena(); direct != nullptr) {
     room.arena = direct;
     room.pages = landing.pages;
@@ -167,12 +173,6 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
                               fmt::format("the prompt has {} tokens, the prefill pool holds {}", room.prompt_tokens(),
                                           std::uint64_t{parts_.pool->capacity()} * parts_.pool->layout().page_tokens)));
   }
-  PrefillRoom* self = &room;
-  bootstrap_.remove_if_first([self](PrefillRoom* other) { return other == self; });
-  room.state = PrefillRoom::State::waiting;
-  BATON_CHECK(waiting_.try_send(self), rooms_.size());
-  note("waiting", room.job.room, landing.pages.size());
-  scope_.spawn("send", send_room(room));
   work_.notify();
 }
 

@@ -143,6 +143,20 @@ TEST_CASE("Pipeline: a prompt that can never fit is refused at once with the num
   CHECK(outcomes[1].ok());
 }
 
+TEST_CASE("Pipeline: a prompt too long for the prefill rank's own pool fails at once, and everything returns") {
+  NodeConfig config = small_node();
+  config.copying = true;
+  config.prefill_pages = 4;  // 64 tokens; decode could take 4,096
+  ToyWorld world(config);
+  const GenerationRequest fine = world.request(60, 10);
+  const auto outcomes = run_all(world, {world.request(100, 10), fine});
+  CHECK(outcomes[0].finishes == 1);
+  CHECK(outcomes[0].code() == Errc::too_large);
+  CHECK(outcomes[0].ended < TimePoint{} + Duration(std::chrono::seconds(1)));
+  CHECK(outcomes[1].tokens == world.reference(fine));
+  CHECK(world.drained_after_run);
+}
+
 TEST_CASE("Pipeline: a full waiting queue pushes back with overloaded, and both legs forget the room") {
   NodeConfig config = small_node();
   config.decode_pages = 16;
