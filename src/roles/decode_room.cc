@@ -27,6 +27,7 @@ Timeline DecodeRoom::timeline(TimePoint now) const {
   line.decode = job.decode.rank;
   line.chunks = chunks;
   line.pages = pages_handed_over;
+  line.moved_bytes = prefill.copied_bytes;
   line.retractions = retractions;
   // A room that ended early never reached the later marks: they fall on the end.
   const auto mark = [&](std::optional<TimePoint> time, TimePoint before) {

@@ -50,6 +50,9 @@ Task<Result<>> PrefillRank::finish_room(PrefillRoom& room) {
   times.compute_ns = (room.finished - room.first_step).count();
   times.pushing_ns = (parts_.context.now() - room.finished).count();
   times.chunks = room.chunks;
+  if (room.lease) {  // not computed in place
+    times.copied_bytes = std::uint64_t{room.pushed_pages} * parts_.engine.kv_layout().page_bytes();
+  }
   SideRecord record(room.prompt_tokens(), *room.first, 0, times);
   co_return co_await room.outgoing->finish(std::move(record), room.job.deadline);
 }

@@ -67,12 +67,13 @@ struct Landing {
   friend bool operator==(const Landing&, const Landing&) = default;
 };
 
-// Where prefill's share of the request's time went; durations, because clocks of two nodes are not comparable.
+// What prefill's share of the request took; durations, because clocks of two nodes are not comparable.
 struct PrefillTimes {
-  std::int64_t waiting_ns = 0;  // from the request's arrival at the rank to its first step
-  std::int64_t compute_ns = 0;  // inside steps
-  std::int64_t pushing_ns = 0;  // from the end of the last step to the last page being applied
-  std::uint32_t chunks = 0;     // steps the prompt took
+  std::int64_t waiting_ns = 0;     // from the landing to the first step
+  std::int64_t compute_ns = 0;     // from there to the end of the last step
+  std::int64_t pushing_ns = 0;     // from the end of the last step to the last page being applied
+  std::uint32_t chunks = 0;        // steps the prompt took
+  std::uint64_t copied_bytes = 0;  // of pages written to the target; zero where the engine wrote them in place
   friend bool operator==(const PrefillTimes&, const PrefillTimes&) = default;
 };
 

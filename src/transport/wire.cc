@@ -168,6 +168,7 @@ Bytes encode(const SideRecord& record) {
   writer.put_signed(record.times.compute_ns);
   writer.put_signed(record.times.pushing_ns);
   writer.put(record.times.chunks);
+  writer.put(record.times.copied_bytes);
   put(writer, record.first);
   return seal(std::move(writer));
 }
@@ -187,6 +188,7 @@ Result<SideRecord> decode_side_record(std::span<const std::byte> message) {
   record.times.compute_ns = reader->get_signed();
   record.times.pushing_ns = reader->get_signed();
   record.times.chunks = reader->get<std::uint32_t>();
+  record.times.copied_bytes = reader->get<std::uint64_t>();
   record.first = get_token(*reader);
   if (!reader->finished()) {
     return Errc::corrupt;

@@ -33,6 +33,8 @@ TEST_CASE("Pipeline: one request gives the tokens of the reference, and nothing 
     CHECK(outcomes[0].finish.usage.completion_tokens == 20);
     CHECK(outcomes[0].finish.timeline.chunks == 2);  // 64 and 36 tokens
     CHECK(outcomes[0].finish.timeline.pages == 7);
+    const std::size_t page_bytes = ToyEngine(world.context, {}).kv_layout().page_bytes();
+    CHECK(outcomes[0].finish.timeline.moved_bytes == (copying ? 7 * page_bytes : 0));
     CHECK(world.drained_after_run);
   }
 }

@@ -25,7 +25,7 @@ Landing sample_landing() {
 
 SideRecord sample_record() {
   SideRecord record(1000, SampledToken(17, -1.25F, {{17, -1.25F}, {3, -std::numeric_limits<float>::infinity()}}), 64,
-                    PrefillTimes{1, -2, std::numeric_limits<std::int64_t>::max(), 7});
+                    PrefillTimes{1, -2, std::numeric_limits<std::int64_t>::max(), 7, std::uint64_t{1} << 40});
   record.id = sample_landing().id;
   record.pages_total = 62;
   record.writes_total = 9;
@@ -53,7 +53,7 @@ TEST_CASE("wire: the bytes are the same on every machine") {
   const Bytes message = encode(SideRecord());
   const std::array<unsigned char, 6> head{'B', 'T', 'N', 'R', 1, 0};
   CHECK(std::memcmp(message.data(), head.data(), head.size()) == 0);
-  CHECK(message.size() == 6 + 24 + 4 * 4 + 3 * 8 + 4 + 12 + 8);
+  CHECK(message.size() == 6 + 24 + 4 * 4 + 3 * 8 + 4 + 8 + 12 + 8);
 }
 
 TEST_CASE("wire: every truncation, extension and single wrong byte is refused") {
