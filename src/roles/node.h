@@ -20,7 +20,6 @@
 #include "roles/rank_metrics.h"
 #include "roles/router.h"
 #include "runtime/metrics.h"
-#include "runtime/on.h"  // has an alias Node inside a function: g++ wants to see that before the class
 #include "runtime/trace.h"
 #include "transport/endpoint.h"
 #include "transport/inmemory/in_memory_hub.h"

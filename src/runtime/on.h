@@ -133,8 +133,8 @@ class Completion final {
 template <class T, class Start>
 auto complete_elsewhere(Context& context, Start start) {
   using Value = detail::ErrandValue<T>;
-  using Node = detail::ErrandWaiter<Value>;
-  auto begin = [&context, start = std::move(start)](Node& waiter) mutable noexcept {
+  using Parked = detail::ErrandWaiter<Value>;
+  auto begin = [&context, start = std::move(start)](Parked& waiter) mutable noexcept {
     static const std::string place = "another thread";
     auto errand = std::make_unique<detail::Errand<Value>>(context);
     errand->waiter = &waiter;
@@ -142,7 +142,7 @@ auto complete_elsewhere(Context& context, Start start) {
     context.park(waiter, "wait for", &place);
     start(Completion<T>(std::move(errand)));
   };
-  return detail::suspend<void(Value), Node, detail::Cancel::ignored>(context, std::move(begin));
+  return detail::suspend<void(Value), Parked, detail::Cancel::ignored>(context, std::move(begin));
 }
 
 }  // namespace baton

@@ -72,8 +72,8 @@ auto suspend(Context& context, Begin begin, Args&&... args) {
   return asio::async_initiate<const asio::deferred_t, Signature>(
       [&context, begin = std::move(begin)](auto handler, auto&&... items) mutable {
         context.check_owner();
-        using Node = Suspended<Base, std::decay_t<decltype(handler)>>;
-        Node& node = Node::create(context, std::move(handler), std::forward<decltype(items)>(items)...);
+        using Parked = Suspended<Base, std::decay_t<decltype(handler)>>;
+        Parked& node = Parked::create(context, std::move(handler), std::forward<decltype(items)>(items)...);
         begin(static_cast<Base&>(node));
         if constexpr (kCancel == Cancel::allowed) {
           auto slot = node.slot();

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "model/engine/cpu_engine.h"
 #include "model/files/model_source.h"
 #include "runtime/random.h"
 #include "tools/baton/progress.h"

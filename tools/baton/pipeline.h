@@ -11,7 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "model/engine/cpu_engine.h"
+#include "kernels/compute_pool.h"
+#include "model/engine/weights.h"
 #include "model/text/chat_template.h"
 #include "model/text/tokenizer.h"
 #include "roles/local_node.h"
