@@ -102,9 +102,13 @@ void DecodeRank::take(Job job) {
   }
   auto owned = std::make_unique<DecodeRoom>(std::move(job), parts_.rules);
   DecodeRoom* room = owned.get();
-  const std::uint64_t capacity = std::uint64_t{parts_.pool.capacity()} * config_.admission.page_tokens;
-  const std::uint64_t limit = std::min<std::uint64_t>(capacity, parts_.engine.context_length());
-  if (room->prompt().empty() || room->tokens_max() > limit) {
+  const std::uint32_t pages = parts_.pool.capacity();
+  const std::uint32_t page_tokens = config_.admission.page_tokens;
+  const std::uint32_t context = parts_.engine.context_length();
+  const bool fits = room->tokens_max() <= context &&
+                    policy::fits_empty_pool({room->tokens(), room->tokens_max()}, pages, page_tokens);
+  if (room->prompt().empty() || !fits) {
+    const std::uint64_t limit = std::min<std::uint64_t>(std::uint64_t{pages} * page_tokens, context);
     return refuse(room->job, Failure(Errc::too_large, origin,
                                      fmt::format("{} prompt tokens and up to {} output tokens do not fit {} positions",
                                                  room->prompt().size(), room->job.request->stop.max_tokens, limit)));
@@ -117,7 +121,7 @@ void DecodeRank::take(Job job) {
   deadlines_.add(room->job.deadline, id);
   deadline_.notify();
   rooms_.emplace(id, std::move(owned));
-  BATON_CHECK(prealloc_.try_send(room), prealloc_.size());
+  put_in(prealloc_, *room);
   note("prealloc", id, room->prompt().size());
   admission_.notify();
 }
@@ -182,10 +186,9 @@ void DecodeRank::finish(DecodeRoom& room) {
 
 // Forgets the room; the last thing that happens to it. Its pages and its host copy go with it.
 void DecodeRank::close(DecodeRoom& room) {
-  DecodeRoom* self = &room;
   const RoomId id = room.job.room;
   note("over", id, room.output.tokens().size(), room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
-  queue(room.state).remove_if_first([self](DecodeRoom* other) { return other == self; });
+  take_out(queue(room.state), room);
   if (room.failure) {
     parts_.link.post_router(LegFailed(id, parts_.self.rank, *room.failure));
   }
@@ -214,14 +217,13 @@ Task<> DecodeRank::watch_deadlines() {
 }
 
 void DecodeRank::move(DecodeRoom& room, DecodeRoom::State to) {
-  DecodeRoom* self = &room;
-  queue(room.state).remove_if_first([self](DecodeRoom* other) { return other == self; });
+  take_out(queue(room.state), room);
   room.state = to;
   note(queue(to).name().c_str(), room.job.room, room.tokens(), room.lease.size());
-  BATON_CHECK(queue(to).try_send(self), rooms_.size());
+  put_in(queue(to), room);
 }
 
-Channel<DecodeRoom*>& DecodeRank::queue(DecodeRoom::State state) {
+RoomQueue<DecodeRoom>& DecodeRank::queue(DecodeRoom::State state) {
   switch (state) {
     case DecodeRoom::State::prealloc:
       return prealloc_;

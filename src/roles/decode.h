@@ -23,9 +23,9 @@
 #include "roles/policy/admission.h"
 #include "roles/policy/mixed_batch.h"
 #include "roles/rank_metrics.h"
+#include "roles/room_queue.h"
 #include "roles/run_step.h"
 #include "roles/tombstones.h"
-#include "runtime/channel.h"
 #include "runtime/mailbox.h"
 #include "runtime/pulse.h"
 #include "runtime/scope.h"
@@ -102,7 +102,6 @@ class DecodeRank final {
   Task<> await_transfer(DecodeRoom& room, TransferId id);
   std::vector<policy::ActiveRequest> active_requests();
   std::vector<policy::ActiveRequest> retracted_requests();
-  policy::PoolSnapshot pool_snapshot() const;
 
   // decode_step.cc: from the verdict to the last token
   Task<> generate();
@@ -119,18 +118,18 @@ class DecodeRank final {
   std::uint32_t pages_wanted(const DecodeRoom& room) const;
 
   void move(DecodeRoom& room, DecodeRoom::State to);
-  Channel<DecodeRoom*>& queue(DecodeRoom::State state);
+  RoomQueue<DecodeRoom>& queue(DecodeRoom::State state);
 
   DecodeParts parts_;
   DecodeConfig config_;
   Scope scope_;
   Mailbox<RankMessage> inbox_;
   std::unordered_map<RoomId, std::unique_ptr<DecodeRoom>> rooms_;
-  Channel<DecodeRoom*> prealloc_;
-  Channel<DecodeRoom*> transfer_;
-  Channel<DecodeRoom*> ready_;
-  Channel<DecodeRoom*> running_;
-  Channel<DecodeRoom*> retracted_;
+  RoomQueue<DecodeRoom> prealloc_;
+  RoomQueue<DecodeRoom> transfer_;
+  RoomQueue<DecodeRoom> ready_;
+  RoomQueue<DecodeRoom> running_;
+  RoomQueue<DecodeRoom> retracted_;
   Deadlines deadlines_;
   Tombstones tombstones_;
   std::vector<RoomEvent> events_;  // of the step being taken in; sent as one message

@@ -27,7 +27,7 @@ void DecodeRank::admit_some() {
     return;
   }
   const std::size_t count =
-      policy::admit(waiting, active_requests(), retracted_requests(), pool_snapshot(), config_.admission);
+      policy::admit(waiting, active_requests(), retracted_requests(), parts_.pool.free(), config_.admission);
   for (std::size_t i = 0; i < count; ++i) {
     reserve(*rooms[i]);
   }
@@ -97,10 +97,6 @@ std::vector<policy::ActiveRequest> DecodeRank::retracted_requests() {
   std::vector<policy::ActiveRequest> retracted;
   retracted_.for_each([&](const DecodeRoom* room) { retracted.push_back({room->tokens(), room->tokens_max(), 0}); });
   return retracted;
-}
-
-policy::PoolSnapshot DecodeRank::pool_snapshot() const {
-  return {parts_.pool.free(), parts_.pool.capacity()};
 }
 
 }  // namespace baton

@@ -62,7 +62,11 @@ Task<> DecodeRank::retract(DecodeRoom& room) {
 // Brings retracted requests back, the first retracted first, when the policy finds room. No second hand-over: the keys
 // and values come from the host copy, and the next token is drawn at the position where it would have been.
 Task<> DecodeRank::resume_retracted() {
-  const std::size_t count = policy::resume(retracted_requests(), active_requests(), pool_snapshot(), config_.admission);
+  if (retracted_.empty()) {
+    co_return;  // the usual case, before every step
+  }
+  const std::size_t count =
+      policy::resume(retracted_requests(), active_requests(), parts_.pool.free(), config_.admission);
   std::vector<RoomId> ids;
   retracted_.for_each([&](DecodeRoom* room) {
     if (ids.size() < count) {

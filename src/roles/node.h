@@ -65,7 +65,6 @@ class Node final {
   const NodeConfig& config() const noexcept { return config_; }
 
   std::vector<RankId> ranks() const;
-  Context& context_of(RankId rank) { return world_.context(rank); }
 
   // On the rank's context: returns after stop_ranks(), when nothing of the rank is left.
   Task<> run_rank(RankId rank);

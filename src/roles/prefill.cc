@@ -93,7 +93,7 @@ void PrefillRank::take(Job job) {
   room->banned = banned_tokens(room->job.request->stop, parts_.rules.end_of_text, 0);
   deadlines_.add(room->job.deadline, id);
   deadline_.notify();
-  BATON_CHECK(bootstrap_.try_send(room), rooms_.size());
+  put_in(bootstrap_, *room);
   note("bootstrap", id, prompt);
   if (const auto early = early_landings_.find(id); early != early_landings_.end()) {
     const Landing landing = std::move(early->second);
@@ -157,10 +157,7 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   }
   room.outgoing = std::move(opened.outgoing);
   room.landed = parts_.context.now();
-  PrefillRoom* self = &room;
-  bootstrap_.remove_if_first([self](PrefillRoom* other) { return other == self; });
-  room.state = PrefillRoom::State::waiting;
-  BATON_CHECK(waiting_.try_send(self), rooms_.size());
+  move(room, PrefillRoom::State::waiting);
   note("waiting", room.job.room, landing.pages.size());
   scope_.spawn("send", send_room(room));  // which closes the room in the end, also when it fails below
   if (std::byte* direct = room.outgoing->direct_arena(); direct != nullptr) {
@@ -192,19 +189,7 @@ void PrefillRank::fail(PrefillRoom& room, Failure cause) {
 
 // Forgets the room; the last thing that happens to it. Destroying `outgoing` tells decode that no write follows.
 void PrefillRank::close(PrefillRoom& room) {
-  PrefillRoom* self = &room;
-  const auto is_self = [self](PrefillRoom* other) { return other == self; };
-  switch (room.state) {
-    case PrefillRoom::State::bootstrap:
-      bootstrap_.remove_if_first(is_self);
-      break;
-    case PrefillRoom::State::waiting:
-      waiting_.remove_if_first(is_self);
-      break;
-    case PrefillRoom::State::inflight:
-      inflight_.remove_if_first(is_self);
-      break;
-  }
+  take_out(queue(room.state), room);
   const RoomId id = room.job.room;
   note("over", id, room.computed, room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
   if (room.failure) {
@@ -244,6 +229,24 @@ Task<> PrefillRank::watch_deadlines() {
     const TimePoint next = std::min(deadlines_.next(), tombstones_.expire(now));
     co_await deadline_.wait_until(next);
   }
+}
+
+void PrefillRank::move(PrefillRoom& room, PrefillRoom::State to) {
+  take_out(queue(room.state), room);
+  room.state = to;
+  put_in(queue(to), room);
+}
+
+RoomQueue<PrefillRoom>& PrefillRank::queue(PrefillRoom::State state) {
+  switch (state) {
+    case PrefillRoom::State::bootstrap:
+      return bootstrap_;
+    case PrefillRoom::State::waiting:
+      return waiting_;
+    case PrefillRoom::State::inflight:
+      return inflight_;
+  }
+  return bootstrap_;
 }
 
 void PrefillRank::update_metrics() {

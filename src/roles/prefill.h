@@ -23,8 +23,8 @@
 #include "roles/policy/prefill_batch.h"
 #include "roles/prefill_room.h"
 #include "roles/rank_metrics.h"
+#include "roles/room_queue.h"
 #include "roles/tombstones.h"
-#include "runtime/channel.h"
 #include "runtime/mailbox.h"
 #include "runtime/pulse.h"
 #include "runtime/scope.h"
@@ -92,6 +92,8 @@ class PrefillRank final {
   Task<> watch_deadlines();
   void fail(PrefillRoom& room, Failure cause);
   void close(PrefillRoom& room);
+  void move(PrefillRoom& room, PrefillRoom::State to);
+  RoomQueue<PrefillRoom>& queue(PrefillRoom::State state);
   void refuse(const Job& job, Failure cause);
   void update_metrics();
   void note(const char* event, RoomId room, std::uint64_t a = 0, std::uint64_t b = 0) {
@@ -104,9 +106,9 @@ class PrefillRank final {
   Mailbox<RankMessage> inbox_;
   std::unordered_map<RoomId, std::unique_ptr<PrefillRoom>> rooms_;
   std::unordered_map<RoomId, Landing> early_landings_;  // decode was faster than the router's job
-  Channel<PrefillRoom*> bootstrap_;
-  Channel<PrefillRoom*> waiting_;
-  Channel<PrefillRoom*> inflight_;
+  RoomQueue<PrefillRoom> bootstrap_;
+  RoomQueue<PrefillRoom> waiting_;
+  RoomQueue<PrefillRoom> inflight_;
   Deadlines deadlines_;
   Tombstones tombstones_;
   Pulse work_;       // the step loop looks again

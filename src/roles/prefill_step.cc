@@ -106,10 +106,7 @@ void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::ve
         continue;
       }
       room.first = std::move(*output.sampled[i]);
-      PrefillRoom* self = &room;
-      waiting_.remove_if_first([self](PrefillRoom* other) { return other == self; });
-      room.state = PrefillRoom::State::inflight;
-      BATON_CHECK(inflight_.try_send(self), rooms_.size());
+      move(room, PrefillRoom::State::inflight);
     }
     room.progress.notify();
   }

@@ -34,9 +34,10 @@ std::size_t take_in_order(std::span<const Request> queue, std::uint64_t budget, 
   return taken;
 }
 
-std::uint64_t budget_after(std::span<const ActiveRequest> active, PoolSnapshot pool, const AdmissionLimits& limits) {
+std::uint64_t budget_after(std::span<const ActiveRequest> active, std::uint32_t free_pages,
+                           const AdmissionLimits& limits) {
   const std::uint64_t growth = growth_pages(active, limits);
-  return pool.free_pages > growth ? pool.free_pages - growth : 0;
+  return free_pages > growth ? free_pages - growth : 0;
 }
 
 std::size_t places_left(std::span<const ActiveRequest> active, const AdmissionLimits& limits) {
@@ -59,17 +60,17 @@ bool fits_empty_pool(const WaitingRequest& request, std::uint32_t capacity_pages
 }
 
 std::size_t admit(std::span<const WaitingRequest> waiting, std::span<const ActiveRequest> active,
-                  std::span<const ActiveRequest> retracted, PoolSnapshot pool, const AdmissionLimits& limits) {
+                  std::span<const ActiveRequest> retracted, std::uint32_t free_pages, const AdmissionLimits& limits) {
   if (!retracted.empty()) {
     return 0;
   }
-  return take_in_order(waiting, budget_after(active, pool, limits), pool.free_pages, active.empty(),
+  return take_in_order(waiting, budget_after(active, free_pages, limits), free_pages, active.empty(),
                        places_left(active, limits), limits);
 }
 
-std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const ActiveRequest> active, PoolSnapshot pool,
-                   const AdmissionLimits& limits) {
-  return take_in_order(retracted, budget_after(active, pool, limits), pool.free_pages, active.empty(),
+std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const ActiveRequest> active,
+                   std::uint32_t free_pages, const AdmissionLimits& limits) {
+  return take_in_order(retracted, budget_after(active, free_pages, limits), free_pages, active.empty(),
                        places_left(active, limits), limits);
 }
 

@@ -29,11 +29,6 @@ struct WaitingRequest {
   std::uint32_t tokens_max = 0;  // prompt and the most it may produce
 };
 
-struct PoolSnapshot {
-  std::uint32_t free_pages = 0;
-  std::uint32_t capacity_pages = 0;
-};
-
 std::uint32_t pages_for(std::uint64_t tokens, std::uint32_t page_tokens) noexcept;
 
 // Pages a request is expected to hold soon: its tokens and the lookahead, but never more than it may produce.
@@ -46,10 +41,10 @@ bool fits_empty_pool(const WaitingRequest& request, std::uint32_t capacity_pages
 // How many from the head of `waiting` to admit now. Retracted requests come first: while one of them does not fit,
 // nobody new is admitted. With nothing active, the head is admitted whenever its prompt and one token fit.
 std::size_t admit(std::span<const WaitingRequest> waiting, std::span<const ActiveRequest> active,
-                  std::span<const ActiveRequest> retracted, PoolSnapshot pool, const AdmissionLimits& limits);
+                  std::span<const ActiveRequest> retracted, std::uint32_t free_pages, const AdmissionLimits& limits);
 
 // How many from the head of `retracted` may come back now.
-std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const ActiveRequest> active, PoolSnapshot pool,
-                   const AdmissionLimits& limits);
+std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const ActiveRequest> active,
+                   std::uint32_t free_pages, const AdmissionLimits& limits);
 
 }  // namespace baton::policy

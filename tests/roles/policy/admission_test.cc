@@ -50,15 +50,15 @@ struct World {
 TEST_CASE("Admission: a request that fits an empty pool is admitted when nothing else is active") {
   const std::vector<WaitingRequest> waiting{{160, 160 + 1000}};
   // Ten pages of prompt and one more token need eleven; the lookahead alone would ask for twelve.
-  CHECK(admit(waiting, {}, {}, {11, 11}, limits()) == 1);
-  CHECK(admit(waiting, {}, {}, {10, 11}, limits()) == 0);
+  CHECK(admit(waiting, {}, {}, 11, limits()) == 1);
+  CHECK(admit(waiting, {}, {}, 10, limits()) == 0);
 }
 
 TEST_CASE("Admission: the growth of active requests is set aside before anyone new comes in") {
   const std::vector<ActiveRequest> active{{64, 1000, 4}};  // expects 96 tokens: six pages, two more
   const std::vector<WaitingRequest> waiting{{32, 64}};     // expects four pages
-  CHECK(admit(waiting, active, {}, {6, 20}, limits()) == 1);
-  CHECK(admit(waiting, active, {}, {5, 20}, limits()) == 0);
+  CHECK(admit(waiting, active, {}, 6, limits()) == 1);
+  CHECK(admit(waiting, active, {}, 5, limits()) == 0);
 }
 
 TEST_CASE("Admission: a request near its limit reserves no more than it may produce") {
@@ -70,20 +70,20 @@ TEST_CASE("Admission: a request near its limit reserves no more than it may prod
 TEST_CASE("Admission: the queue is served in order and stops at the first that does not fit") {
   const std::vector<ActiveRequest> active{{16, 17, 2}};
   const std::vector<WaitingRequest> waiting{{16, 32}, {1600, 1700}, {16, 32}};
-  CHECK(admit(waiting, active, {}, {50, 200}, limits()) == 1);
+  CHECK(admit(waiting, active, {}, 50, limits()) == 1);
 }
 
 TEST_CASE("Admission: nobody new while a retracted request waits for its pages") {
   const std::vector<ActiveRequest> retracted{{100, 200, 0}};
   const std::vector<WaitingRequest> waiting{{16, 32}};
-  CHECK(admit(waiting, {}, retracted, {100, 100}, limits()) == 0);
+  CHECK(admit(waiting, {}, retracted, 100, limits()) == 0);
 }
 
 TEST_CASE("Admission: the number of active requests is bounded") {
   const std::vector<ActiveRequest> active(3, ActiveRequest{16, 20, 2});
   const std::vector<WaitingRequest> waiting(5, WaitingRequest{16, 32});
-  CHECK(admit(waiting, active, {}, {1000, 1000}, limits(32, 4)) == 1);
-  CHECK(admit(waiting, active, {}, {1000, 1000}, limits(32, 3)) == 0);
+  CHECK(admit(waiting, active, {}, 1000, limits(32, 4)) == 1);
+  CHECK(admit(waiting, active, {}, 1000, limits(32, 3)) == 0);
 }
 
 TEST_CASE("Admission: fits_empty_pool is the page arithmetic of the request's limit") {
@@ -110,8 +110,8 @@ TEST_CASE("Admission: random loads never come to a stop and everybody is served"
     std::size_t left = world.waiting.size();
     for (int step = 0; left > 0; ++step) {
       REQUIRE(step < 100'000);
-      const PoolSnapshot pool{world.free, world.capacity};
-      std::size_t back = resume(World::view(world.retracted), World::view(world.active), pool, world.limits_);
+
+      std::size_t back = resume(World::view(world.retracted), World::view(world.active), world.free, world.limits_);
       while (back-- > 0) {
         World::Request request = world.retracted.front();
         world.retracted.erase(world.retracted.begin());
@@ -119,8 +119,8 @@ TEST_CASE("Admission: random loads never come to a stop and everybody is served"
         REQUIRE(world.take(request.pages));
         world.active.push_back(request);
       }
-      std::size_t in = admit(world.waiting, World::view(world.active), World::view(world.retracted),
-                             {world.free, world.capacity}, world.limits_);
+      std::size_t in =
+          admit(world.waiting, World::view(world.active), World::view(world.retracted), world.free, world.limits_);
       while (in-- > 0) {
         const WaitingRequest request = world.waiting.front();
         world.waiting.erase(world.waiting.begin());
