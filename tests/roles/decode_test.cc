@@ -3,74 +3,25 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/scope.h"
-#include "runtime/sleep.h"
-#include "sim/sim_context.h"
-#include "sim/toy_engine.h"
-#include "tests/support/run.h"
-#include "transport/endpoint_receiver.h"
-#include "transport/endpoint_sender.h"
-#include "transport/inmemory/in_memory_hub.h"
+#include "tests/support/leg_bench.h"
 
 using namespace baton;
 
 namespace {
 
-// Keeps what the rank says to others.
-class RecordingLink final : public ControlLink {
- public:
-  void post(RankId, RankMessage message) override {
-    if (auto* landing = std::get_if<Landing>(&message)) {
-      landings.push_back(std::move(*landing));
-    } else if (auto* cancel = std::get_if<CancelRoom>(&message)) {
-      cancels.push_back(std::move(*cancel));
-    }
-  }
-  void post_router(RouterMessage message) override {
-    if (auto* failed = std::get_if<LegFailed>(&message)) {
-      failures.push_back(std::move(*failed));
-    } else if (auto* batch = std::get_if<RoomEvents>(&message)) {
-      for (RoomEvent& event : batch->events) {
-        events.push_back(std::move(event));
-      }
-    }
-  }
-  std::vector<Landing> landings;
-  std::vector<CancelRoom> cancels;
-  std::vector<LegFailed> failures;
-  std::vector<RoomEvent> events;
-};
-
 // One decode rank, and the sending half of a prefill rank to hand over from.
-struct Bench {
-  SimContext context;
-  MetricsRegistry registry;
-  ToyEngine engine{context, {}};
-  InMemoryHub hub{MemoryMode::shared};
-  KvArena arena{engine.kv_layout(), 16};
-  KvPool pool{engine.kv_layout(), 16, &arena};
-  PeerId prefill{{Role::prefill, 0}, {1, 1}};
-  PeerId decode{{Role::decode, 0}, {2, 2}};
-  std::unique_ptr<Endpoint> to_decode = hub.attach(context, prefill, nullptr);
-  std::unique_ptr<Endpoint> to_prefill = hub.attach(context, decode, &arena);
-  EndpointSender sender{context, *to_decode, engine.kv_layout(), 9};
-  EndpointReceiver receiver{context, *to_prefill, engine.kv_layout(), 9};
-  RecordingLink link;
-  TextRules rules;
-  RankMetrics metrics{registry, decode.rank};
-  EventTrace trace{0};
+struct Bench : test::LegBench<ToyEngine> {
   DecodeRank rank;
-  Scope scope{context, "bench"};
 
   explicit Bench(DecodeConfig config = {})
-      : rank({context, decode, engine, &receiver, arena, pool, link, rules, metrics, trace}, config) {}
+      : LegBench(16, {Role::decode, 0}),
+        rank({context, decode, engine, &receiver, arena, pool, link, rules, metrics, trace}, config) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, std::uint32_t max_tokens = 4) {
-    auto request = std::make_shared<GenerationRequest>();
-    request->prompt.assign(tokens, 5);
-    request->stop.max_tokens = max_tokens;
-    return {RoomId{room}, request, prefill, decode, context.now(), context.now() + std::chrono::seconds(10)};
+    return LegBench::job(room, tokens, max_tokens);
   }
+
+  std::vector<Landing> landings() const { return link.messages<Landing>(); }
 
   void push(RankMessage message) { rank.inbox().push(std::move(message)); }
 
@@ -98,21 +49,12 @@ struct Bench {
 
   template <class Script>
   void run(Script script) {
-    const auto live = [&]() -> Task<> {
-      TaskHandle serve = scope.spawn("sender", sender.serve());
-      scope.spawn("rank", rank.run());
+    run_rank(rank, sender.serve(), [&]() -> Task<> {
       co_await script();
-      for (const Landing& landing : link.landings) {
+      for (const Landing& landing : landings()) {
         sender.refuse(landing, Failure(Errc::aborted, "bench", "over"));  // no effect on those that were opened
       }
-      rank.stop();
-      co_await sleep_until(context, context.now() + std::chrono::seconds(1));
-      serve.cancel();
-      co_await scope.join();
-    };
-    test::run(context, live());
-    CHECK(rank.drained());
-    CHECK(pool.drained());
+    });
   }
 };
 
@@ -123,10 +65,10 @@ TEST_CASE("Decode: pages are reserved before prefill computes, and the hand-over
   bench.run([&]() -> Task<> {
     bench.push(bench.job(1, 40));
     co_await bench.settle();
-    REQUIRE(bench.link.landings.size() == 1);
-    CHECK(bench.link.landings[0].pages.size() == 3);
+    REQUIRE(bench.landings().size() == 1);
+    CHECK(bench.landings()[0].pages.size() == 3);
     CHECK(bench.pool.leased() == 3);
-    const bool handed = co_await bench.hand_over(bench.link.landings[0]);
+    const bool handed = co_await bench.hand_over(bench.landings()[0]);
     CHECK(handed);
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(20));
     REQUIRE(bench.link.events.size() == 5);
@@ -148,7 +90,7 @@ TEST_CASE("Decode: prefill's refusal ends the room at once and frees what waited
     REQUIRE(bench.link.failures.size() == 1);
     CHECK(bench.link.failures[0].failure.code == Errc::too_large);
     CHECK(bench.link.failures[0].failure.origin == "prefill/0");
-    bench.sender.refuse(bench.link.landings[0], Failure(Errc::aborted, "prefill/0", "never opened"));
+    bench.sender.refuse(bench.landings()[0], Failure(Errc::aborted, "prefill/0", "never opened"));
     co_await bench.settle();
     CHECK(bench.pool.drained());
   });
@@ -162,7 +104,7 @@ TEST_CASE("Decode: a cancel or refusal that overtakes the job leaves nothing beh
     bench.push(bench.job(1, 40));
     bench.push(bench.job(2, 40));
     co_await bench.settle();
-    CHECK(bench.link.landings.empty());
+    CHECK(bench.landings().empty());
     CHECK(bench.pool.drained());
   });
 }
@@ -175,7 +117,7 @@ TEST_CASE("Decode: what can never fit is refused with the numbers, and prefill i
     REQUIRE(bench.link.failures.size() == 1);
     CHECK(bench.link.failures[0].failure.code == Errc::too_large);
     CHECK(bench.link.failures[0].failure.message.find("256") != std::string::npos);
-    CHECK(bench.link.cancels.size() == 1);
+    CHECK(bench.link.messages<CancelRoom>().size() == 1);
   });
 }
 
@@ -192,11 +134,11 @@ TEST_CASE("Decode: a full queue is overloaded, and whoever waits is admitted whe
     REQUIRE(bench.link.failures.size() == 1);
     CHECK(bench.link.failures[0].room == RoomId{3});
     CHECK(bench.link.failures[0].failure.code == Errc::overloaded);
-    CHECK(bench.link.landings.size() == 1);
-    const bool handed = co_await bench.hand_over(bench.link.landings[0]);
+    CHECK(bench.landings().size() == 1);
+    const bool handed = co_await bench.hand_over(bench.landings()[0]);
     CHECK(handed);
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(20));
-    CHECK(bench.link.landings.size() == 2);
+    CHECK(bench.landings().size() == 2);
   });
 }
 
@@ -205,16 +147,16 @@ TEST_CASE("Decode: an aborted hand-over's pages wait for their writer and nobody
   bench.run([&]() -> Task<> {
     bench.push(bench.job(1, 200));
     co_await bench.settle();
-    Opened opened = bench.sender.open(bench.link.landings[0]);
+    Opened opened = bench.sender.open(bench.landings()[0]);
     bench.push(CancelRoom(RoomId{1}, Failure(Errc::aborted, "router", "gone")));
     bench.push(bench.job(2, 200));
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::seconds(5));
     CHECK(bench.link.failures.size() == 1);
     CHECK(bench.receiver.quarantined() == 1);
-    CHECK(bench.link.landings.size() == 1);  // room 2 waits, however long
-    opened.outgoing.reset();                 // the writer lets go
+    CHECK(bench.landings().size() == 1);  // room 2 waits, however long
+    opened.outgoing.reset();              // the writer lets go
     co_await bench.settle();
     CHECK(bench.receiver.quarantined() == 0);
-    CHECK(bench.link.landings.size() == 2);
+    CHECK(bench.landings().size() == 2);
   });
 }

@@ -3,38 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/scope.h"
-#include "runtime/sleep.h"
-#include "sim/sim_context.h"
-#include "sim/toy_engine.h"
-#include "tests/support/run.h"
-#include "transport/endpoint_receiver.h"
-#include "transport/endpoint_sender.h"
-#include "transport/inmemory/in_memory_hub.h"
+#include "tests/support/leg_bench.h"
 
 using namespace baton;
 
 namespace {
-
-// Keeps what the rank says to others.
-class RecordingLink final : public ControlLink {
- public:
-  void post(RankId, RankMessage message) override {
-    if (auto* failed = std::get_if<LegFailed>(&message)) {
-      to_decode.push_back(*failed);
-    }
-  }
-  void post_router(RouterMessage message) override {
-    if (auto* failed = std::get_if<LegFailed>(&message)) {
-      to_router.push_back(*failed);
-    } else if (std::holds_alternative<PrefillDone>(message)) {
-      ++done;
-    }
-  }
-  std::vector<LegFailed> to_decode;
-  std::vector<LegFailed> to_router;
-  std::size_t done = 0;
-};
 
 // An engine that fails when told to.
 class FragileEngine final : public Engine {
@@ -56,33 +29,15 @@ class FragileEngine final : public Engine {
 };
 
 // One prefill rank, and the receiving half of a decode rank to hand over to.
-struct Bench {
-  SimContext context;
-  MetricsRegistry registry;
-  FragileEngine engine{context, {}};
-  InMemoryHub hub{MemoryMode::shared};
-  KvArena arena{engine.kv_layout(), 64};
-  KvPool pool{engine.kv_layout(), 64, &arena};
-  PeerId prefill{{Role::prefill, 0}, {1, 1}};
-  PeerId decode{{Role::decode, 0}, {2, 2}};
-  std::unique_ptr<Endpoint> to_decode = hub.attach(context, prefill, nullptr);
-  std::unique_ptr<Endpoint> to_prefill = hub.attach(context, decode, &arena);
-  EndpointSender sender{context, *to_decode, engine.kv_layout(), 9};
-  EndpointReceiver receiver{context, *to_prefill, engine.kv_layout(), 9};
-  RecordingLink link;
-  TextRules rules;
-  RankMetrics metrics{registry, prefill.rank};
-  EventTrace trace{0};
+struct Bench : test::LegBench<FragileEngine> {
   PrefillRank rank;
-  Scope scope{context, "bench"};
 
   explicit Bench(PrefillConfig config = {})
-      : rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics, trace}, config) {}
+      : LegBench(64, {Role::prefill, 0}),
+        rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics, trace}, config) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, Duration limit = std::chrono::seconds(10)) {
-    auto request = std::make_shared<GenerationRequest>();
-    request->prompt.assign(tokens, 5);
-    return {RoomId{room}, request, prefill, decode, context.now(), context.now() + limit};
+    return LegBench::job(room, tokens, 16, limit);
   }
 
   Landing landing(std::uint64_t room, std::uint32_t tokens) {
@@ -97,22 +52,12 @@ struct Bench {
 
   void push(RankMessage message) { rank.inbox().push(std::move(message)); }
 
-  // Runs the rank with a script beside it, then stops it and demands that nothing is left.
   template <class Script>
   void run(Script script) {
-    const auto live = [&]() -> Task<> {
-      TaskHandle serve = scope.spawn("receiver", receiver.serve());
-      scope.spawn("rank", rank.run());
-      co_await script();
-      rank.stop();
-      co_await sleep_until(context, context.now() + std::chrono::seconds(1));
-      serve.cancel();
-      co_await scope.join();
-    };
-    test::run(context, live());
-    CHECK(rank.drained());
-    CHECK(pool.drained());
+    run_rank(rank, receiver.serve(), script);
   }
+
+  std::vector<LegFailed> told_decode() const { return link.messages<LegFailed>(); }
 };
 
 }  // namespace
@@ -129,7 +74,7 @@ TEST_CASE("Prefill: a landing that comes before its job waits for it") {
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));  // the answer's way back
   });
   CHECK(bench.link.done == 1);
-  CHECK(bench.link.to_router.empty());
+  CHECK(bench.link.failures.empty());
 }
 
 TEST_CASE("Prefill: a cancel that overtakes job and landing refuses both, with its cause") {
@@ -160,7 +105,7 @@ TEST_CASE("Prefill: a job that comes twice is one job") {
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
   });
   CHECK(bench.link.done == 1);
-  CHECK(bench.link.to_decode.empty());
+  CHECK(bench.told_decode().empty());
 }
 
 TEST_CASE("Prefill: a landing for another number of tokens fails the room on both sides") {
@@ -172,8 +117,8 @@ TEST_CASE("Prefill: a landing for another number of tokens fails the room on bot
     REQUIRE(arrival.failure.has_value());
     CHECK(arrival.failure->code == Errc::corrupt);
   });
-  REQUIRE(bench.link.to_router.size() == 1);
-  CHECK(bench.link.to_router[0].failure.message.find("48") != std::string::npos);
+  REQUIRE(bench.link.failures.size() == 1);
+  CHECK(bench.link.failures[0].failure.message.find("48") != std::string::npos);
 }
 
 TEST_CASE("Prefill: more rooms than allowed are refused to both legs as overloaded") {
@@ -185,10 +130,10 @@ TEST_CASE("Prefill: more rooms than allowed are refused to both legs as overload
       bench.push(bench.job(room, 10));
     }
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
-    REQUIRE(bench.link.to_decode.size() == 1);
-    CHECK(bench.link.to_decode[0].room == RoomId{3});
-    CHECK(bench.link.to_decode[0].failure.code == Errc::overloaded);
-    CHECK(bench.link.to_router.size() == 1);
+    REQUIRE(bench.told_decode().size() == 1);
+    CHECK(bench.told_decode()[0].room == RoomId{3});
+    CHECK(bench.told_decode()[0].failure.code == Errc::overloaded);
+    CHECK(bench.link.failures.size() == 1);
   });
 }
 
@@ -197,8 +142,8 @@ TEST_CASE("Prefill: a prompt longer than the model's context is refused at once"
   bench.run([&]() -> Task<> {
     bench.push(bench.job(1, 5000));
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
-    REQUIRE(bench.link.to_decode.size() == 1);
-    CHECK(bench.link.to_decode[0].failure.code == Errc::too_large);
+    REQUIRE(bench.told_decode().size() == 1);
+    CHECK(bench.told_decode()[0].failure.code == Errc::too_large);
   });
 }
 
@@ -240,8 +185,8 @@ TEST_CASE("Prefill: the deadline ends a room that never gets a landing") {
   bench.run([&]() -> Task<> {
     bench.push(bench.job(1, 40, std::chrono::milliseconds(50)));
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(60));
-    REQUIRE(bench.link.to_decode.size() == 1);
-    CHECK(bench.link.to_decode[0].failure.code == Errc::timeout);
+    REQUIRE(bench.told_decode().size() == 1);
+    CHECK(bench.told_decode()[0].failure.code == Errc::timeout);
     bench.push(bench.landing(1, 40));  // too late: refused, not kept
     const Arrival arrival = co_await bench.arrival(1);
     CHECK_FALSE(arrival.ok());

@@ -6,30 +6,12 @@
 #include "runtime/scope.h"
 #include "runtime/sleep.h"
 #include "sim/sim_context.h"
+#include "tests/support/recording_link.h"
 #include "tests/support/run.h"
 
 using namespace baton;
 
 namespace {
-
-class RecordingLink final : public ControlLink {
- public:
-  void post(RankId to, RankMessage message) override { sent.emplace_back(to, std::move(message)); }
-  void post_router(RouterMessage) override {}
-
-  template <class Message>
-  std::vector<RankId> receivers() const {
-    std::vector<RankId> ranks;
-    for (const auto& [to, message] : sent) {
-      if (std::holds_alternative<Message>(message)) {
-        ranks.push_back(to);
-      }
-    }
-    return ranks;
-  }
-
-  std::vector<std::pair<RankId, RankMessage>> sent;
-};
 
 constexpr RankId kPrefill0{Role::prefill, 0};
 constexpr RankId kPrefill1{Role::prefill, 1};
@@ -38,7 +20,7 @@ constexpr RankId kDecode0{Role::decode, 0};
 struct Bench {
   SimContext context;
   MetricsRegistry metrics;
-  RecordingLink link;
+  test::RecordingLink link;
   Router router;
   Scope scope{context, "bench"};
 

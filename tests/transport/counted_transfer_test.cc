@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/transport/draw.h"
+#include "tests/support/pick.h"
 
 namespace baton {
 namespace {
@@ -182,7 +182,7 @@ TEST_CASE("CountedTransfer: nothing that comes after completion changes it") {
 
 TEST_CASE("CountedTransfer: random splits of random landings complete at exactly the last missing event") {
   for (unsigned seed = 0; seed < 500; ++seed) {
-    test::Draw pick(seed);
+    test::Pick pick(seed);
     const std::uint32_t pages = 1 + pick(40);
     std::vector<Write> writes;
     for (std::uint32_t page = 0; page < pages;) {

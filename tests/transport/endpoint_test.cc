@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/transport/draw.h"
+#include "tests/support/pick.h"
 #include "transport/recent_ids.h"
 
 namespace baton {
@@ -20,7 +20,7 @@ TEST_CASE("merge_runs: merges only where both sides go on") {
 }
 
 TEST_CASE("merge_runs: the runs give the same pages back, and no two could be one") {
-  test::Draw pick(3);
+  test::Pick pick(3);
   for (int round = 0; round < 1000; ++round) {
     Pages source;
     Pages target;

@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "tests/support/pick.h"
 #include "tests/support/run.h"
-#include "tests/transport/draw.h"
 #include "tests/transport/handover_bench.h"
 
 namespace baton::test {
@@ -38,7 +38,7 @@ struct Fate {
   bool engine_fails = false;
 };
 
-Fate draw_fate(Draw& draw) {
+Fate draw_fate(Pick& draw) {
   const auto ms = [&draw](std::uint32_t bound) { return std::chrono::milliseconds(draw(bound)); };
   Fate fate;
   fate.prefill = draw(kRanks);
@@ -59,7 +59,7 @@ Fate draw_fate(Draw& draw) {
   return fate;
 }
 
-FaultRates draw_rates(Draw& draw, bool lose_closed) {
+FaultRates draw_rates(Pick& draw, bool lose_closed) {
   FaultRates rates;
   rates.delay_max = std::chrono::milliseconds(1 + draw(30));
   const std::uint32_t profile = draw(4);
@@ -247,7 +247,7 @@ class World {
     history_ += fmt::format("{} room {}: {}\n", context_.now().time_since_epoch().count(), index, what);
   }
 
-  Draw draw_;
+  Pick draw_;
   FaultRates rates_;
   SimContext context_;
   InMemoryHub hub_;

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "model/kv/kv_pool.h"
-#include "tests/transport/draw.h"
+#include "tests/support/pick.h"
 #include "transport/wire.h"
 
 namespace baton {
@@ -260,7 +260,7 @@ TEST_CASE("TransferBook: unknown rooms and misdirected answers are counted and h
 // of quarantines; at the end one verdict per room, and nothing left once every sender has closed.
 TEST_CASE("TransferBook: random histories give each room one verdict and every page back") {
   for (unsigned seed = 0; seed < 400; ++seed) {
-    test::Draw pick(seed);
+    test::Pick pick(seed);
     Bench bench(12);
     std::map<std::uint64_t, std::uint32_t> pages;  // of each room
     std::set<std::uint64_t> taken;

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <xxhash.h>
 
-#include "tests/transport/draw.h"
+#include "tests/support/pick.h"
 
 namespace baton {
 namespace {
@@ -104,7 +104,7 @@ TEST_CASE("wire: a role that does not exist is refused") {
 }
 
 TEST_CASE("wire: sealed random changes decode or fail, and what decodes encodes to the same bytes") {
-  test::Draw pick(1);
+  test::Pick pick(1);
   std::size_t decoded = 0;
   for (int round = 0; round < 20000; ++round) {
     Bytes message = round % 2 == 0 ? encode(sample_landing()) : encode(sample_record());
