@@ -1,6 +1,7 @@
 #include "sim/sim_context.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "runtime/op.h"
@@ -8,7 +9,17 @@
 
 namespace baton {
 
+SimContext::SimContext() : own_clock_(std::make_unique<SimClock>()), clock_(*own_clock_) {
+  clock_.contexts_.push_back(this);
+}
+
+SimContext::SimContext(SimClock& clock, std::string name) : clock_(clock), name_(std::move(name)) {
+  clock_.contexts_.push_back(this);
+}
+
 SimContext::~SimContext() {
+  std::erase(clock_.contexts_, this);
+  clock_.turn_ = 0;
   destroy_coroutines();
   {
     const Inside inside(*this);
@@ -19,43 +30,39 @@ SimContext::~SimContext() {
 }
 
 void SimContext::run() {
-  const Inside inside(*this);
-  while (step_before(kNever)) {
+  while (clock_.step()) {
   }
 }
 
-void SimContext::run_until(TimePoint time) {
-  const Inside inside(*this);
-  while (step_before(time)) {
+bool SimContext::run_one_op() {
+  if (frozen_ || idle()) {
+    return false;
   }
-  now_ = std::max(now_, time);
-}
-
-bool SimContext::step() {
   const Inside inside(*this);
-  return step_before(kNever);
+  return run_one();
 }
 
-// What other threads send is let in only when nothing is runnable, and then all that is owed at once: an answer that
-// came early would run before its neighbours or after them as the machine pleases.
-bool SimContext::step_before(TimePoint limit) {
-  if (run_one()) {
-    return true;
+bool SimContext::let_in() {
+  if (frozen_) {
+    return false;
   }
   if (errands_out() > 0 && live() > 0) {
+    const Inside inside(*this);
     bring_errands_home();
     return true;
   }
   take_remote();
-  if (run_one()) {
-    return true;
-  }
-  if (timers().empty() || timers().next_time() > limit) {
-    return false;
-  }
-  now_ = std::max(now_, timers().next_time());
+  return !idle();
+}
+
+bool SimContext::can_go_on() const noexcept {
+  const bool expects = !idle() || !timers().empty() || errands_out() > 0;
+  return expects && !frozen_;
+}
+
+void SimContext::wake_first() {
+  const Inside inside(*this);
   expire_front();
-  return true;
 }
 
 // Blocks the thread until every completion owed has arrived, so that neither the clock nor the order of events depends

@@ -1,38 +1,44 @@
-// SimContext: a Context in virtual time. One thread runs all ranks; time stands still while anything can run and then
-// jumps to the earliest sleeper.
+// SimContext: a Context in virtual time. One context may hold a whole world, or a rank each that share a SimClock.
 //
-// The order of events is total: the run queue is first in, first out, sleepers go by (time, priority, sequence), each
-// followed by everything it makes runnable. So a run is a function of its inputs and seeds. Work handed to other
-// threads (complete_elsewhere) takes no virtual time: the clock waits for all of it, and it comes home in the order it
-// left.
+// Time stands still while anything can run and then jumps to the earliest sleeper; see SimClock for the order of
+// events. Work handed to other threads (complete_elsewhere) takes no virtual time: the clock waits for all of it, and
+// it comes home in the order it left.
 #pragma once
+
+#include <memory>
+#include <string>
 
 #include "runtime/context.h"
 #include "runtime/time.h"
+#include "sim/sim_clock.h"
 
 namespace baton {
 
 class SimContext final : public Context {
  public:
-  SimContext() = default;
-  ~SimContext() override;  // coroutines still suspended are destroyed, newest first
+  SimContext();                                   // a world of its own
+  SimContext(SimClock& clock, std::string name);  // joins the clock's world, which outlives it
+  ~SimContext() override;                         // coroutines still suspended are destroyed, newest first
 
-  TimePoint now() const noexcept override { return now_; }  // starts at zero
+  TimePoint now() const noexcept override { return clock_.now(); }
   boost::asio::execution_context& asio_context() noexcept override { return asio_context_; }
+  const std::string& name() const noexcept { return name_; }
 
-  // Runs until nothing is runnable and nobody sleeps. Coroutines live then wait for each other: see deadlocked().
+  // Runs until nothing is runnable and nobody sleeps, in any context of the clock. Coroutines that live then wait for
+  // each other: see deadlocked().
   void run();
+  void run_until(TimePoint time) { clock_.run_until(time); }  // as SimClock's
+  bool step() { return clock_.step(); }                       // as SimClock's
+  bool deadlocked() const { return clock_.deadlocked(); }     // as SimClock's
 
-  // Runs everything up to and including the given time, then sets the clock to it. Never turns the clock back.
-  void run_until(TimePoint time);
-
-  // One event: a runnable op, or else the jump to the earliest sleeper. False when there is neither.
-  bool step();
-
-  // Nothing can run any more, but coroutines live: wait_report() says who waits for what.
-  bool deadlocked() const noexcept { return live() > 0 && idle() && timers().empty() && errands_out() == 0; }
+  // A frozen context stands still as a stopped process does: nothing of it runs and its timers wait, while what others
+  // send to it piles up. They all happen, late, after the thaw.
+  void freeze(bool on) noexcept { frozen_ = on; }
+  bool frozen() const noexcept { return frozen_; }
 
  private:
+  friend class SimClock;
+
   class AsioContext final : public boost::asio::execution_context {
    public:
     ~AsioContext() { end(); }
@@ -42,11 +48,18 @@ class SimContext final : public Context {
     }
   };
 
-  bool step_before(TimePoint limit);
+  bool run_one_op();
+  bool let_in();  // what was sent from elsewhere; true if something came
+  bool can_go_on() const noexcept;
+  TimePoint next_timer() const noexcept { return frozen_ ? kNever : timers().next_time(); }
+  void wake_first();
   void bring_errands_home();
 
+  std::unique_ptr<SimClock> own_clock_;
+  SimClock& clock_;
+  std::string name_;
   AsioContext asio_context_;
-  TimePoint now_{};
+  bool frozen_ = false;
 };
 
 }  // namespace baton

@@ -1,0 +1,75 @@
+#include "sim/sim_clock.h"
+
+#include <algorithm>
+
+#include "sim/sim_context.h"
+
+namespace baton {
+
+bool SimClock::step(TimePoint limit) {
+  if (run_next()) {
+    return true;
+  }
+  // What other threads or other contexts have sent is let in only when nothing is runnable, and then all that is owed
+  // at once: an answer that came early would run before its neighbours or after them as the machine pleases.
+  if (let_others_in()) {
+    return true;
+  }
+  SimContext* sleeper = earliest_sleeper();
+  if (sleeper == nullptr || sleeper->next_timer() > limit) {
+    return false;
+  }
+  now_ = std::max(now_, sleeper->next_timer());
+  sleeper->wake_first();
+  return true;
+}
+
+// The context whose turn it is goes on; when it has nothing left the next one that has something gets the turn.
+bool SimClock::run_next() {
+  for (std::size_t tried = 0; tried < contexts_.size(); ++tried) {
+    if (contexts_[turn_]->run_one_op()) {
+      return true;
+    }
+    turn_ = turn_ + 1 < contexts_.size() ? turn_ + 1 : 0;
+  }
+  return false;
+}
+
+bool SimClock::let_others_in() {
+  bool any = false;
+  for (SimContext* context : contexts_) {
+    any = context->let_in() || any;
+  }
+  return any;
+}
+
+SimContext* SimClock::earliest_sleeper() const {
+  SimContext* first = nullptr;
+  for (SimContext* context : contexts_) {
+    if (context->next_timer() < (first == nullptr ? kNever : first->next_timer())) {
+      first = context;
+    }
+  }
+  return first;
+}
+
+void SimClock::run_until(TimePoint time) {
+  while (step(time)) {
+  }
+  now_ = std::max(now_, time);
+}
+
+bool SimClock::deadlocked() const {
+  return std::ranges::any_of(contexts_, [](const SimContext* context) { return context->live() > 0; }) &&
+         std::ranges::none_of(contexts_, [](const SimContext* context) { return context->can_go_on(); });
+}
+
+std::string SimClock::wait_report() const {
+  std::string text;
+  for (const SimContext* context : contexts_) {
+    text += (context->name().empty() ? "" : context->name() + ": ") + context->wait_report();
+  }
+  return text;
+}
+
+}  // namespace baton
