@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "kernels/compute_pool.h"
+#include "kernels/cpu_count.h"
 #include "kernels/huge_buffer.h"
 #include "model/engine/forward.h"
 #include "model/engine/weights.h"
@@ -45,6 +46,7 @@ struct Settings {
   bool json = false;
   bool profile = false;
   bool busy_neighbour = false;
+  bool oversubscribe = false;
   bool cpu_time = false;
 };
 
@@ -225,7 +227,7 @@ std::shared_ptr<const Weights> load(const Settings& settings, kernels::ComputePo
 }
 
 void run_points(const Settings& settings) {
-  kernels::ComputePool pool(settings.threads);
+  kernels::ComputePool pool(kernels::pool_threads(settings.threads, kernels::usable_cpus()));
   const std::shared_ptr<const Weights> weights = load(settings, pool);
   std::string json;
   if (!settings.json) {
@@ -268,26 +270,27 @@ class BusyProcess final {
   pid_t pid_;
 };
 
-// For each point: every thread count up to twice the cores beside a process that spins, as a share of the best of them.
+// For each point: what --threads from one to twice the cores give beside a process that spins, as a share of the best.
+// The pool has the threads that `baton serve` would make of each number, or with --oversubscribe as many as that.
 void run_busy_neighbour(const Settings& settings) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  const unsigned cores = kernels::usable_cpus();
   const std::vector<Point> points = parse_points(settings.points);
   std::vector<std::vector<double>> speeds(points.size());
   for (unsigned threads = 1; threads <= 2 * cores; ++threads) {
     const BusyProcess neighbour;
-    kernels::ComputePool pool(threads);
+    kernels::ComputePool pool(settings.oversubscribe ? threads : kernels::pool_threads(threads, cores));
     const std::shared_ptr<const Weights> weights = load(settings, pool);
     for (std::size_t i = 0; i < points.size(); ++i) {
       speeds[i].push_back(measure(pool, *weights, settings, points[i], nullptr));
     }
   }
-  fmt::print("{}, {} cores, one of them taken by another process, {} rank(s); tokens/s, share of the best\n",
+  fmt::print("{}, {} cores, one of them taken by another process, {} rank(s); --threads: tokens/s, share of the best\n",
              settings.model, cores, settings.ranks);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double best = *std::max_element(speeds[i].begin(), speeds[i].end());
     fmt::print("{:>8}", points[i].name);
     for (std::size_t t = 0; t < speeds[i].size(); ++t) {
-      fmt::print("  {} thr {:8.1f} {:3.0f} %", t + 1, speeds[i][t], 100.0 * speeds[i][t] / best);
+      fmt::print("  {}: {:8.1f} {:3.0f} %", t + 1, speeds[i][t], 100.0 * speeds[i][t] / best);
     }
     fmt::print("\n");
   }
@@ -301,7 +304,8 @@ int main(int argc, char** argv) {
   CLI::App app("Measures the CPU engine: prefill (p512) and decode (batch x depth: 16x512) in tokens/s.");
   app.add_option("--model", settings.model, "GGUF file, or a folder with safetensors")->required();
   app.add_option("--points", settings.points, "what to measure")->capture_default_str();
-  app.add_option("--threads", settings.threads, "compute threads; 0: all this process may use")->capture_default_str();
+  app.add_option("--threads", settings.threads, "compute threads, at most one for each usable core; 0: all of those")
+      ->capture_default_str();
   app.add_option("--ranks", settings.ranks, "ranks that share the compute threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
@@ -320,6 +324,8 @@ int main(int argc, char** argv) {
   app.add_flag("--cpu-time", settings.cpu_time,
                "count processor time, for machines that are never quiet; means something with one thread and rank");
   app.add_flag("--busy-neighbour", settings.busy_neighbour, "thread counts compared while another process spins");
+  app.add_flag("--oversubscribe", settings.oversubscribe,
+               "with --busy-neighbour: as many threads as named, to see why a pool never has more than cores");
   CLI11_PARSE(app, argc, argv);
   try {
     if (settings.busy_neighbour) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,11 @@ std::optional<long> leading_number(std::string_view text) noexcept {
     return std::nullopt;
   }
   return value;
+}
+
+unsigned cpus_of(long quota, long period) noexcept {
+  constexpr long kMost = std::numeric_limits<int>::max();
+  return static_cast<unsigned>(std::min(kMost, (quota - 1) / period + 1));  // both are at least 1
 }
 
 std::string first_line(const std::string& path) {
@@ -65,7 +71,7 @@ unsigned cgroup1_cpus(unsigned limit) {
   if (!quota || !period) {
     return limit;
   }
-  return std::min(limit, static_cast<unsigned>(std::max(1L, *quota / *period)));
+  return std::min(limit, cpus_of(*quota, *period));
 }
 
 }  // namespace
@@ -80,7 +86,12 @@ std::optional<unsigned> cpus_from_cpu_max(std::string_view text) noexcept {
   if (!quota || !period) {
     return std::nullopt;
   }
-  return static_cast<unsigned>(std::max(1L, *quota / *period));
+  return cpus_of(*quota, *period);
+}
+
+unsigned pool_threads(unsigned asked, unsigned usable) noexcept {
+  const unsigned most = std::max(1U, usable);
+  return asked == 0 ? most : std::min(asked, most);
 }
 
 unsigned usable_cpus() noexcept {

@@ -146,6 +146,13 @@ class Generate(unittest.TestCase):
         self.assertEqual(len(set(texts.values())), 1, texts)
         self.assertGreater(len(texts["--mode pd"]), 1)
 
+    def test_there_are_never_more_threads_than_cores(self):
+        usual = self.generate("--prompt", "Hello")
+        many = self.generate("--prompt", "Hello", "--threads", "1024")
+        self.assertEqual(many.stdout, usual.stdout)
+        self.assertRegex(many.stderr, r"(?m)^Computing on \d+ threads?, not 1024: this process may use \d+ cores?")
+        self.assertNotIn("Computing on", usual.stderr + self.generate("--prompt", "Hello", "--threads", "1").stderr)
+
     def test_the_prompt_comes_from_stdin_too(self):
         piped = self.generate("--prompt", "-", stdin="Hello")
         self.assertEqual(piped.stdout, self.generate("--prompt", "Hello").stdout)

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cpu_count.h"
 #include "model/engine/cpu_engine.h"
 #include "model/files/model_source.h"
 #include "runtime/random.h"
@@ -17,6 +18,18 @@
 
 namespace baton {
 namespace {
+
+// Fewer threads than were asked for are said on stderr.
+unsigned threads_for(const PipelineSettings& settings) {
+  const unsigned usable = kernels::usable_cpus();
+  const unsigned threads = kernels::pool_threads(settings.threads, usable);
+  if (threads < settings.threads) {
+    fmt::print(stderr,
+               "Computing on {} thread{}, not {}: this process may use {} core{}, and more would slow it down.\n",
+               threads, threads == 1 ? "" : "s", settings.threads, usable, usable == 1 ? "" : "s");
+  }
+  return threads;
+}
 
 ModelSource open_model(const PipelineSettings& settings) {
   if (!settings.model.empty()) {
@@ -102,7 +115,7 @@ std::string folder_or_stem(const std::filesystem::path& path) {
 
 Pipeline::Pipeline(const PipelineSettings& settings, RealContext& front, MetricsRegistry& metrics)
     : seed_(settings.seed != 0 ? settings.seed : draw_seed()),
-      pool_(std::make_unique<kernels::ComputePool>(settings.threads)) {
+      pool_(std::make_unique<kernels::ComputePool>(threads_for(settings))) {
   const ModelSource source = open_model(settings);
   model_name_ = folder_or_stem(source.path());
   tokenizer_.emplace(read_vocabulary(source));

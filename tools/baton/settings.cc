@@ -82,9 +82,10 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                           "inmemory-copy: ranks with arenas of their own"},
                          settings.transport, {"inmemory", "inmemory-copy"}));
   table.add(word_setting({"device", ranks, "", "what the ranks compute on"}, settings.device, {"cpu"}));
-  table.add(
-      count_setting({"threads", ranks, "N", "compute threads of all ranks together; 0: as many as there are cores"},
-                    settings.threads, {0, 1024}));
+  table.add(count_setting({"threads", ranks, "N",
+                           "compute threads of all ranks together, at most one for each core\n"
+                           "that this process may use; 0: as many as that"},
+                          settings.threads, {0, 1024}));
 
   const std::string memory = "Batching and memory";
   table.add(
