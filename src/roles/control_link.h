@@ -1,4 +1,4 @@
-// How a rank or the router says something to another one, wherever that is.
+// How a rank or a router says something to another one, wherever that is.
 //
 // Posting never waits and never throws for a peer's state: a message to a peer that is gone is dropped, and deadlines
 // end what waits for the answer. Messages between the same two arrive in the order they were posted, unless the link
@@ -16,7 +16,7 @@ class ControlLink {
 
   // May be called on any context.
   virtual void post(RankId to, RankMessage message) = 0;
-  virtual void post_router(RouterMessage message) = 0;
+  virtual void post_router(RankId router, RouterMessage message) = 0;
 };
 
 }  // namespace baton

@@ -145,11 +145,19 @@ void DecodeRank::take(LegFailed failed) {
   take(CancelRoom(failed.room, std::move(failed.failure)));
 }
 
+void DecodeRank::take(PeersGone gone) {
+  for (const PeerId& peer : gone.peers) {
+    if (parts_.receiver != nullptr) {
+      parts_.receiver->peer_gone(peer);
+    }
+  }
+}
+
 void DecodeRank::refuse(const Job& job, Failure cause) {
   if (job.prefill != job.decode) {
     parts_.link.post(job.prefill.rank, CancelRoom(job.room, cause));
   }
-  parts_.link.post_router(LegFailed(job.room, parts_.self.rank, cause));
+  parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));
   tombstones_.add(job.room, std::move(cause), parts_.context.now());
   deadline_.notify();
 }
@@ -180,7 +188,7 @@ void DecodeRank::finish(DecodeRoom& room) {
   event.usage.prompt_tokens = static_cast<std::uint32_t>(room.prompt().size());
   event.usage.cached_tokens = room.cached_tokens;
   event.timeline = room.timeline(parts_.context.now());
-  events_.emplace_back(room.job.room, std::move(event));
+  events_[room.job.router].emplace_back(room.job.room, std::move(event));
   close(room);
 }
 
@@ -190,7 +198,7 @@ void DecodeRank::close(DecodeRoom& room) {
   note("over", id, room.output.tokens().size(), room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
   take_out(queue(room.state), room);
   if (room.failure) {
-    parts_.link.post_router(LegFailed(id, parts_.self.rank, *room.failure));
+    parts_.link.post_router(room.job.router, LegFailed(id, parts_.self.rank, *room.failure));
   }
   deadlines_.remove(room.job.deadline, id);
   tombstones_.add(id, room.failure, parts_.context.now());

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -85,6 +86,7 @@ class DecodeRank final {
   void take(Landing landing);
   void take(CancelRoom cancel);
   void take(LegFailed failed);
+  void take(PeersGone gone);
   void refuse(const Job& job, Failure cause);
   void fail(DecodeRoom& room, Failure cause);
   void finish(DecodeRoom& room);
@@ -132,11 +134,11 @@ class DecodeRank final {
   RoomQueue<DecodeRoom> retracted_;
   Deadlines deadlines_;
   Tombstones tombstones_;
-  std::vector<RoomEvent> events_;  // of the step being taken in; sent as one message
-  Pulse admission_;                // the admission loop looks again
-  Pulse work_;                     // the step loop looks again
-  Pulse deadline_;                 // the deadline watch looks again
-  Pulse room_gone_;                // run() looks whether all is over
+  std::map<RankId, std::vector<RoomEvent>> events_;  // of the step being taken in, by router; one message each
+  Pulse admission_;                                  // the admission loop looks again
+  Pulse work_;                                       // the step loop looks again
+  Pulse deadline_;                                   // the deadline watch looks again
+  Pulse room_gone_;                                  // run() looks whether all is over
   std::uint64_t steps_ = 0;
   std::uint64_t forced_retraction_ = 0;  // the step of the last one
   bool stopping_ = false;

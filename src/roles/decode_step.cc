@@ -115,7 +115,7 @@ void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
   }
   Output::Step step = room.output.accept(std::move(token));
   if (step.token) {
-    events_.emplace_back(room.job.room, std::move(*step.token));
+    events_[room.job.router].emplace_back(room.job.room, std::move(*step.token));
   }
   if (step.finished) {
     finish(room);
@@ -123,8 +123,8 @@ void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
 }
 
 void DecodeRank::flush_events() {
-  if (!events_.empty()) {
-    parts_.link.post_router(RoomEvents(std::exchange(events_, {})));
+  for (auto& [router, events] : std::exchange(events_, {})) {
+    parts_.link.post_router(router, RoomEvents(std::move(events)));
   }
 }
 

@@ -10,4 +10,10 @@ void LocalLink::post(RankId to, RankMessage message) {
   }
 }
 
+void LocalLink::post_router(RankId router, RouterMessage message) {
+  if (const auto found = routers_.find(router); found != routers_.end()) {
+    found->second.push(std::move(message));
+  }
+}
+
 }  // namespace baton

@@ -6,6 +6,10 @@
 //   any     --CancelRoom--> a rank                      (stop this room; idempotent, also for unknown rooms)
 //   prefill --LegFailed--> decode, router               (refused or failed; the landing, if any, is closed separately)
 //   decode  --RoomEvents, LegFailed--> router
+//   rank    --Heartbeat--> every router                 (this instance lives)
+//   router  --PeersGone--> every rank                   (these instances are over for good)
+//
+// A room's router is named in its job: what the legs say about the room goes there.
 //
 // Every message has a constructor: g++ 12 destroys aggregates twice inside an expression with co_await.
 #pragma once
@@ -31,15 +35,17 @@ struct Job {
   PeerId decode;
   TimePoint arrived;   // at the router
   TimePoint deadline;  // the same for both legs
+  RankId router;       // which one hears about the room
 
   Job(RoomId room_in, std::shared_ptr<const GenerationRequest> request_in, PeerId prefill_in, PeerId decode_in,
-      TimePoint arrived_in, TimePoint deadline_in)
+      TimePoint arrived_in, TimePoint deadline_in, RankId router_in = {Role::router, 0})
       : room(room_in),
         request(std::move(request_in)),
         prefill(prefill_in),
         decode(decode_in),
         arrived(arrived_in),
-        deadline(deadline_in) {}
+        deadline(deadline_in),
+        router(router_in) {}
 };
 
 // Ends a room at the receiving rank, whatever it is doing. For a room the rank does not know yet it leaves a
@@ -82,7 +88,22 @@ struct PrefillDone {
   explicit PrefillDone(RoomId room_in) : room(room_in) {}
 };
 
-using RankMessage = std::variant<Job, Landing, CancelRoom, LegFailed>;
-using RouterMessage = std::variant<RoomEvents, LegFailed, PrefillDone>;
+// An instance of a rank says that it lives: at its start, and once a period from then on.
+struct Heartbeat {
+  PeerId from;
+
+  explicit Heartbeat(PeerId from_in) : from(from_in) {}
+};
+
+// Instances that are over, whatever they may still say: they died, were replaced, or were silent for too long. A fact
+// that never changes, so it may come late and more than once. A rank that finds itself among them has been given up.
+struct PeersGone {
+  std::vector<PeerId> peers;
+
+  explicit PeersGone(std::vector<PeerId> peers_in) : peers(std::move(peers_in)) {}
+};
+
+using RankMessage = std::variant<Job, Landing, CancelRoom, LegFailed, PeersGone>;
+using RouterMessage = std::variant<RoomEvents, LegFailed, PrefillDone, Heartbeat>;
 
 }  // namespace baton

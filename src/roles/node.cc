@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/scope.h"
 #include "transport/endpoint_receiver.h"
 #include "transport/endpoint_sender.h"
 
@@ -14,13 +15,11 @@ struct Node::PrefillSlot {
   std::unique_ptr<KvArena> arena;
   std::unique_ptr<KvPool> pool;
   RankMetrics metrics;
-  EventTrace trace;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvSender> sender;
   std::unique_ptr<PrefillRank> rank;
 
-  PrefillSlot(PeerId self_in, MetricsRegistry& registry, std::size_t trace_events)
-      : self(self_in), metrics(registry, self_in.rank), trace(trace_events) {}
+  PrefillSlot(PeerId self_in, MetricsRegistry& registry) : self(self_in), metrics(registry, self_in.rank) {}
 };
 
 struct Node::DecodeSlot {
@@ -28,7 +27,6 @@ struct Node::DecodeSlot {
   KvArena arena;
   KvPool pool;
   RankMetrics metrics;
-  EventTrace trace;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvReceiver> receiver;
   std::unique_ptr<DecodeRank> rank;
@@ -37,13 +35,18 @@ struct Node::DecodeSlot {
       : self(self_in),
         arena(layout, config.decode_pages),
         pool(layout, config.decode_pages, config.poison ? &arena : nullptr),
-        metrics(registry, self_in.rank),
-        trace(config.trace_events) {}
+        metrics(registry, self_in.rank) {}
 };
 
 namespace {
 
+// Between the seeds of two routers: the golden ratio's bits, so that their rooms have nothing in common.
+constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15;
+
 void check_config(const NodeConfig& config) {
+  if (config.routers == 0) {
+    throw Error(Errc::invalid_argument, "a node needs a router");
+  }
   if (config.decode_ranks == 0 || (config.prefill_ranks == 0 && !config.aggregated)) {
     throw Error(Errc::invalid_argument,
                 "a node needs at least one decode rank, and one prefill rank unless aggregated");
@@ -65,28 +68,42 @@ Node::Node(NodeWorld world, NodeConfig config, TextRules rules)
       random_(config_.seed),
       hub_(config_.copying ? MemoryMode::copying : MemoryMode::shared) {
   check_config(config_);
-  RouterRanks ranks;
   for (std::uint32_t i = 0; i < config_.decode_ranks; ++i) {
-    build_decode(i);
-    ranks.decode.push_back(decode_.back()->self);
+    build({config_.aggregated ? Role::aggregated : Role::decode, i});
   }
   for (std::uint32_t i = 0; !config_.aggregated && i < config_.prefill_ranks; ++i) {
-    build_prefill(i);
-    ranks.prefill.push_back(prefill_.back()->self);
+    build({Role::prefill, i});
+  }
+  build_routers();
+}
+
+Node::~Node() = default;
+
+void Node::build_routers() {
+  RouterRanks ranks;
+  for (const auto& [rank, slot] : decode_) {
+    ranks.decode.push_back(slot->self);
+  }
+  for (const auto& [rank, slot] : prefill_) {
+    ranks.prefill.push_back(slot->self);
   }
   if (config_.aggregated) {
     ranks.prefill = ranks.decode;
   }
-  Engine& engine = world_.engine(decode_.front()->self.rank);
+  Engine& engine = world_.engine(ranks.decode.front().rank);
   const std::uint64_t pool_tokens = std::uint64_t{config_.decode_pages} * engine.kv_layout().page_tokens;
   config_.router.vocab_size = engine.vocab_size();
   config_.router.max_context =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.context_length(), pool_tokens));
-  router_ = std::make_unique<Router>(world_.front, link_, std::move(ranks), config_.router, world_.metrics);
-  link_.attach_router(router_->inbox().sender());
+  for (std::uint32_t i = 0; i < config_.routers; ++i) {
+    RouterConfig router = config_.router;
+    router.index = i;
+    router.seed += i * kSeedStride;
+    const RankId self{Role::router, i};
+    routers_.push_back(std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics));
+    link_.attach_router(self, routers_.back()->inbox().sender());
+  }
 }
-
-Node::~Node() = default;
 
 PeerId Node::draw_peer(RankId rank) {
   InstanceId instance;
@@ -99,11 +116,25 @@ Endpoint& Node::decorated(Context& context, Endpoint& endpoint) const {
   return world_.decorate ? world_.decorate(context, endpoint) : endpoint;
 }
 
-void Node::build_decode(std::uint32_t index) {
-  const RankId rank{config_.aggregated ? Role::aggregated : Role::decode, index};
+ControlLink& Node::link_of(RankId self) {
+  return world_.decorate_link ? world_.decorate_link(self, link_) : link_;
+}
+
+void Node::build(RankId rank) {
+  const PeerId self = draw_peer(rank);
+  peers_[rank] = self;
+  traces_.try_emplace(rank, config_.trace_events);
+  if (rank.role == Role::prefill) {
+    build_prefill(rank, self);
+  } else {
+    build_decode(rank, self);
+  }
+}
+
+void Node::build_decode(RankId rank, PeerId self) {
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<DecodeSlot>(draw_peer(rank), engine.kv_layout(), config_, world_.metrics);
+  auto slot = std::make_unique<DecodeSlot>(self, engine.kv_layout(), config_, world_.metrics);
   if (!config_.aggregated) {
     slot->endpoint = hub_.attach(context, slot->self, &slot->arena);
     slot->receiver = std::make_unique<EndpointReceiver>(context, decorated(context, *slot->endpoint),
@@ -111,18 +142,17 @@ void Node::build_decode(std::uint32_t index) {
   }
   DecodeConfig decode = config_.decode;
   decode.local_prefill = config_.aggregated;
-  DecodeParts parts{context,    slot->self, engine, slot->receiver.get(), slot->arena,
-                    slot->pool, link_,      rules_, slot->metrics,        slot->trace};
+  DecodeParts parts{context,    slot->self,    engine, slot->receiver.get(), slot->arena,
+                    slot->pool, link_of(rank), rules_, slot->metrics,        traces_.at(rank)};
   slot->rank = std::make_unique<DecodeRank>(parts, decode);
   link_.attach(rank, slot->rank->inbox().sender());
-  decode_.push_back(std::move(slot));
+  decode_[rank] = std::move(slot);
 }
 
-void Node::build_prefill(std::uint32_t index) {
-  const RankId rank{Role::prefill, index};
+void Node::build_prefill(RankId rank, PeerId self) {
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<PrefillSlot>(draw_peer(rank), world_.metrics, config_.trace_events);
+  auto slot = std::make_unique<PrefillSlot>(self, world_.metrics);
   if (config_.copying) {
     slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages);
     slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
@@ -131,55 +161,109 @@ void Node::build_prefill(std::uint32_t index) {
   slot->endpoint = hub_.attach(context, slot->self, nullptr);
   slot->sender = std::make_unique<EndpointSender>(context, decorated(context, *slot->endpoint), engine.kv_layout(),
                                                   config_.model_hash);
-  PrefillParts parts{context,          slot->self, engine, *slot->sender, slot->arena.get(),
-                     slot->pool.get(), link_,      rules_, slot->metrics, slot->trace};
+  PrefillParts parts{context,          slot->self,    engine, *slot->sender, slot->arena.get(),
+                     slot->pool.get(), link_of(rank), rules_, slot->metrics, traces_.at(rank)};
   slot->rank = std::make_unique<PrefillRank>(parts, config_.prefill);
   link_.attach(rank, slot->rank->inbox().sender());
-  prefill_.push_back(std::move(slot));
+  prefill_[rank] = std::move(slot);
 }
 
 std::vector<RankId> Node::ranks() const {
   std::vector<RankId> all;
-  for (const auto& slot : prefill_) {
-    all.push_back(slot->self.rank);
+  for (const auto& [rank, slot] : prefill_) {
+    all.push_back(rank);
   }
-  for (const auto& slot : decode_) {
-    all.push_back(slot->self.rank);
+  for (const auto& [rank, slot] : decode_) {
+    all.push_back(rank);
   }
   return all;
 }
 
 Task<> Node::run_rank(RankId rank) {
   if (rank.role == Role::prefill) {
-    return prefill_.at(rank.index)->rank->run();
+    return prefill_.at(rank)->rank->run();
   }
-  return decode_.at(rank.index)->rank->run();
+  return decode_.at(rank)->rank->run();
+}
+
+Task<> Node::run_front() {
+  Scope scope(world_.front, "routers");
+  for (const auto& router : routers_) {
+    scope.spawn("run", router->run());
+  }
+  co_await scope.join();
 }
 
 void Node::stop_ranks() {
-  for (const auto& slot : decode_) {
-    slot->rank->stop();
+  for (const auto& [rank, slot] : decode_) {
+    if (slot) {
+      slot->rank->stop();
+    }
   }
-  for (const auto& slot : prefill_) {
-    slot->rank->stop();
+  for (const auto& [rank, slot] : prefill_) {
+    if (slot) {
+      slot->rank->stop();
+    }
   }
 }
 
 std::vector<TraceEvent> Node::trace() const {
   std::vector<const EventTrace*> traces;
-  for (const auto& slot : prefill_) {
-    traces.push_back(&slot->trace);
-  }
-  for (const auto& slot : decode_) {
-    traces.push_back(&slot->trace);
+  for (const auto& [rank, trace] : traces_) {
+    traces.push_back(&trace);
   }
   return merge_traces(traces);
 }
 
 bool Node::drained() const {
-  const bool prefill = std::all_of(prefill_.begin(), prefill_.end(), [](auto& s) { return s->rank->drained(); });
-  const bool decode = std::all_of(decode_.begin(), decode_.end(), [](auto& s) { return s->rank->drained(); });
-  return prefill && decode && router_->open_requests() == 0;
+  const std::vector<RankId> all = ranks();
+  return std::all_of(all.begin(), all.end(), [this](RankId rank) { return drained(rank); }) &&
+         std::all_of(routers_.begin(), routers_.end(), [](auto& router) { return router->open_requests() == 0; });
+}
+
+void Node::crash(RankId rank) {
+  link_.detach(rank);
+  if (rank.role == Role::prefill) {
+    prefill_.at(rank).reset();
+  } else {
+    decode_.at(rank).reset();
+  }
+}
+
+void Node::restart(RankId rank) {
+  crash(rank);
+  build(rank);
+}
+
+PeerId Node::peer(RankId rank) const {
+  return peers_.at(rank);
+}
+
+const KvPool* Node::pool(RankId rank) const {
+  if (rank.role == Role::prefill) {
+    const auto& slot = prefill_.at(rank);
+    return slot ? slot->pool.get() : nullptr;
+  }
+  const auto& slot = decode_.at(rank);
+  return slot ? &slot->pool : nullptr;
+}
+
+KvArena* Node::arena(RankId rank) {
+  if (rank.role == Role::prefill) {
+    const auto& slot = prefill_.at(rank);
+    return slot ? slot->arena.get() : nullptr;
+  }
+  const auto& slot = decode_.at(rank);
+  return slot ? &slot->arena : nullptr;
+}
+
+bool Node::drained(RankId rank) const {
+  if (rank.role == Role::prefill) {
+    const auto& slot = prefill_.at(rank);
+    return !slot || slot->rank->drained();
+  }
+  const auto& slot = decode_.at(rank);
+  return !slot || slot->rank->drained();
 }
 
 }  // namespace baton

@@ -1,6 +1,6 @@
-// A whole PD deployment of one process: router, prefill ranks, decode ranks, their pools and the link between them.
+// A whole PD deployment of one process: routers, prefill ranks, decode ranks, their pools and the link between them.
 //
-//   NodeWorld (contexts, engines) + NodeConfig --> Node: router on the front, ranks on theirs
+//   NodeWorld (contexts, engines) + NodeConfig --> Node: routers on the front, ranks on theirs
 //
 // The node does not know in which world it runs: LocalNode gives every rank a thread and a CPU engine, the simulator
 // gives all of them one virtual-time context and an engine that costs time. Built before anything runs; run_rank() and
@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "model/kv/kv_pool.h"
 #include "roles/decode.h"
 #include "roles/local_link.h"
+#include "roles/membership.h"
 #include "roles/prefill.h"
 #include "roles/rank_metrics.h"
 #include "roles/router.h"
@@ -27,6 +29,7 @@
 namespace baton {
 
 struct NodeConfig {
+  std::uint32_t routers = 1;
   bool aggregated = false;  // decode_ranks ranks do both; no hand-over. The oracle of the split
   std::uint32_t prefill_ranks = 1;
   std::uint32_t decode_ranks = 1;
@@ -37,9 +40,10 @@ struct NodeConfig {
   std::size_t trace_events = 0;     // events each rank keeps of its rooms' and steps' history; 0: none
   std::uint64_t model_hash = 0;
   std::uint64_t seed = 0;  // of instance ids; the router's is its own
+  Liveness liveness;       // heartbeats of the ranks; none where all end together with the process
   PrefillConfig prefill;
   DecodeConfig decode;
-  RouterConfig router;  // max_context and vocab_size are filled in from the engines and pools
+  RouterConfig router;  // max_context, vocab_size and index are filled in
 };
 
 // What differs between the worlds. Everything outlives the node. A factory may give the same object every time.
@@ -51,6 +55,11 @@ struct NodeWorld {
   // Puts something between a rank and its endpoint, to inject faults: returns what the rank shall use instead, which
   // outlives the node's run. Empty: nothing.
   std::function<Endpoint&(Context&, Endpoint&)> decorate = {};
+  // The same for the link a rank or router posts through. Called once a life.
+  std::function<ControlLink&(RankId self, ControlLink&)> decorate_link = {};
+  // On the rank's context: the rank has heard that it was given up. What it does is void from now on; its supervisor
+  // ends it and starts it again as another instance. Empty: nothing happens to it.
+  std::function<void(RankId)> expelled = {};
 };
 
 class Node final {
@@ -61,15 +70,15 @@ class Node final {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  Router& router() noexcept { return *router_; }
+  Router& router(std::uint32_t index = 0) { return *routers_.at(index); }
   const NodeConfig& config() const noexcept { return config_; }
 
   std::vector<RankId> ranks() const;
 
   // On the rank's context: returns after stop_ranks(), when nothing of the rank is left.
   Task<> run_rank(RankId rank);
-  // On the front's context: returns after router().stop().
-  Task<> run_front() { return router_->run(); }
+  // On the front's context: returns after stop() of every router.
+  Task<> run_front();
 
   // Any thread. Fails what is open, then lets run_rank() return.
   void stop_ranks();
@@ -80,13 +89,31 @@ class Node final {
   // All pools, queues and transfers are empty. While nothing runs, or on the one context of a simulation.
   bool drained() const;
 
+  // --- only in worlds of one thread --------------------------------------------------------------------------------
+
+  // The rank dies: what it held is destroyed, and what it is sent vanishes. Its coroutines have ended or have been
+  // destroyed. Its history stays.
+  void crash(RankId rank);
+
+  // Builds the rank anew as another instance, after crash() of the old one if that has not happened. The caller spawns
+  // run_rank() again. Without heartbeats no router learns of it.
+  void restart(RankId rank);
+
+  PeerId peer(RankId rank) const;         // the present instance, or the last one
+  const KvPool* pool(RankId rank) const;  // null: it has none, or is down
+  KvArena* arena(RankId rank);            // likewise
+  bool drained(RankId rank) const;        // true of a rank that is down
+
  private:
   struct PrefillSlot;
   struct DecodeSlot;
 
-  void build_prefill(std::uint32_t index);
-  void build_decode(std::uint32_t index);
+  void build(RankId rank);
+  void build_prefill(RankId rank, PeerId self);
+  void build_decode(RankId rank, PeerId self);
+  void build_routers();
   PeerId draw_peer(RankId rank);
+  ControlLink& link_of(RankId self);
   Endpoint& decorated(Context& context, Endpoint& endpoint) const;
 
   NodeWorld world_;
@@ -95,9 +122,11 @@ class Node final {
   Random random_;
   LocalLink link_;
   InMemoryHub hub_;
-  std::vector<std::unique_ptr<PrefillSlot>> prefill_;
-  std::vector<std::unique_ptr<DecodeSlot>> decode_;
-  std::unique_ptr<Router> router_;
+  std::map<RankId, EventTrace> traces_;  // over all lives
+  std::map<RankId, PeerId> peers_;
+  std::map<RankId, std::unique_ptr<PrefillSlot>> prefill_;  // null while the rank is down
+  std::map<RankId, std::unique_ptr<DecodeSlot>> decode_;
+  std::vector<std::unique_ptr<Router>> routers_;
 };
 
 }  // namespace baton

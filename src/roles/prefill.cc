@@ -137,6 +137,12 @@ void PrefillRank::take(LegFailed failed) {
   }
 }
 
+void PrefillRank::take(PeersGone gone) {
+  for (const PeerId& peer : gone.peers) {
+    parts_.sender.peer_gone(peer);
+  }
+}
+
 // Decode has pages for the room. Where its arena can be computed into, the engine writes them directly.
 void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   if (room.failure || room.outgoing) {
@@ -193,9 +199,9 @@ void PrefillRank::close(PrefillRoom& room) {
   const RoomId id = room.job.room;
   note("over", id, room.computed, room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
   if (room.failure) {
-    parts_.link.post_router(LegFailed(id, parts_.self.rank, *room.failure));
+    parts_.link.post_router(room.job.router, LegFailed(id, parts_.self.rank, *room.failure));
   } else {
-    parts_.link.post_router(PrefillDone(id));
+    parts_.link.post_router(room.job.router, PrefillDone(id));
   }
   deadlines_.remove(room.job.deadline, id);
   tombstones_.add(id, room.failure, parts_.context.now());
@@ -213,7 +219,7 @@ void PrefillRank::refuse(const Job& job, Failure cause) {
     early_landings_.erase(early);
   }
   parts_.link.post(job.decode.rank, LegFailed(job.room, parts_.self.rank, cause));
-  parts_.link.post_router(LegFailed(job.room, parts_.self.rank, cause));
+  parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));
   tombstones_.add(job.room, std::move(cause), parts_.context.now());
   deadline_.notify();
 }

@@ -76,6 +76,7 @@ class PrefillRank final {
   void take(Landing landing);
   void take(CancelRoom cancel);
   void take(LegFailed failed);
+  void take(PeersGone gone);
 
   void open(PrefillRoom& room, const Landing& landing);
   bool find_pages(PrefillRoom& room);

@@ -177,13 +177,13 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   deadlines_.add(room.deadline, room.id);
   deadline_.notify();
   rooms_.emplace(room.id, std::move(owned));
-  open_gauge_.set(static_cast<double>(rooms_.size()));
+  open_gauge_.add(1);
   const PeerId to_decode = ranks_.decode[*decode];
   const PeerId to_prefill = aggregated ? to_decode : ranks_.prefill[*prefill];
   if (!aggregated) {
-    link_.post(to_prefill.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline));
+    link_.post(to_prefill.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
   }
-  link_.post(to_decode.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline));
+  link_.post(to_decode.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
   return true;
 }
 
@@ -210,6 +210,9 @@ void Router::take(PrefillDone message) {
     release_prefill(*found->second);
   }
 }
+
+// Ranks that say that they live: nobody asked them to.
+void Router::take(Heartbeat) {}
 
 void Router::deliver(Room& room, GenerationEvent event) {
   const bool last = std::holds_alternative<FinishEvent>(event);
@@ -251,7 +254,7 @@ void Router::forget(RoomId id) {
   deadlines_.remove(room.deadline, id);
   room.sample->closed();
   rooms_.erase(found);
-  open_gauge_.set(static_cast<double>(rooms_.size()));
+  open_gauge_.add(-1);
   room_gone_.notify();
 }
 

@@ -4,8 +4,8 @@
 //   front end <--next()--- router <--RoomEvents, LegFailed, PrefillDone--
 //
 // Lives on the front's context together with the front end; nothing here is called from another thread but inbox()'s
-// push. The router ends every request by itself at the deadline, whatever the ranks do, and the first end wins: what
-// comes later for that room finds nobody.
+// push. A node may have several, each with rooms of its own. A router ends every request by itself at the deadline,
+// whatever the ranks do, and the first end wins: what comes later for that room finds nobody.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ struct RouterConfig {
   Duration time_limit = std::chrono::seconds(600);  // for requests that name none
   std::uint32_t max_context = 0;                    // prompt and output together
   std::uint32_t vocab_size = 0;
-  std::uint64_t seed = 0;  // of rooms and random routing
+  std::uint32_t index = 0;  // which of the node's routers it is
+  std::uint64_t seed = 0;   // of rooms and random routing
 };
 
 // The ranks a router may choose from. With aggregated ranks both lists are the same.
@@ -49,6 +50,8 @@ class Router final : public Generator {
  public:
   Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics);
   ~Router() override;
+
+  RankId self() const noexcept { return {Role::router, config_.index}; }
 
   // Runs until stop(). Called once.
   Task<> run();
@@ -84,6 +87,7 @@ class Router final : public Generator {
   void take(RoomEvents message);
   void take(LegFailed message);
   void take(PrefillDone message);
+  void take(Heartbeat message);
   void deliver(Room& room, GenerationEvent event);
   void end(RoomId id, Failure cause, std::optional<RankId> already_knows);
   void forget(RoomId id);

@@ -14,15 +14,18 @@ class RecordingLink final : public ControlLink {
  public:
   void post(RankId to, RankMessage message) override { sent.emplace_back(to, std::move(message)); }
 
-  void post_router(RouterMessage message) override {
+  void post_router(RankId router, RouterMessage message) override {
+    routers.push_back(router);
     if (auto* failed = std::get_if<LegFailed>(&message)) {
       failures.push_back(std::move(*failed));
     } else if (auto* batch = std::get_if<RoomEvents>(&message)) {
       for (RoomEvent& event : batch->events) {
         events.push_back(std::move(event));
       }
-    } else {
+    } else if (std::holds_alternative<PrefillDone>(message)) {
       ++done;
+    } else {
+      ++heartbeats;
     }
   }
 
@@ -51,9 +54,11 @@ class RecordingLink final : public ControlLink {
   }
 
   std::vector<std::pair<RankId, RankMessage>> sent;
+  std::vector<RankId> routers;      // to whom each message to a router went
   std::vector<LegFailed> failures;  // told to the router
   std::vector<RoomEvent> events;    // likewise
   std::size_t done = 0;             // prefill's word that a room is complete
+  std::size_t heartbeats = 0;
 };
 
 }  // namespace baton::test

@@ -46,9 +46,12 @@ class SimWorld {
  public:
   using MakeEngine = std::function<std::unique_ptr<Engine>(Context&)>;
   using Decorate = std::function<Endpoint&(Context&, Endpoint&)>;
+  using DecorateLink = std::function<ControlLink&(RankId, ControlLink&)>;
 
-  SimWorld(NodeConfig config, MakeEngine make_engine, Decorate decorate = {}) : scope_(context, "world") {
-    NodeWorld world{context, [this](RankId) -> Context& { return context; },
+  SimWorld(NodeConfig config, MakeEngine make_engine, Decorate decorate = {}, DecorateLink decorate_link = {})
+      : scope_(context, "world") {
+    NodeWorld world{context,
+                    [this](RankId) -> Context& { return context; },
                     [this, make_engine](RankId rank) -> Engine& {
                       auto& slot = engines_[rank];
                       if (!slot) {
@@ -56,7 +59,9 @@ class SimWorld {
                       }
                       return *slot;
                     },
-                    metrics, std::move(decorate)};
+                    metrics,
+                    std::move(decorate),
+                    std::move(decorate_link)};
     node = std::make_unique<Node>(std::move(world), std::move(config), TextRules{});
   }
 
@@ -123,10 +128,11 @@ class SimWorld {
 // The same on toy engines, which know what every request must give.
 class ToyWorld : public SimWorld {
  public:
-  explicit ToyWorld(NodeConfig config, ToyEngineConfig engine = {}, Decorate decorate = {})
+  explicit ToyWorld(NodeConfig config, ToyEngineConfig engine = {}, Decorate decorate = {},
+                    DecorateLink decorate_link = {})
       : SimWorld(
             std::move(config), [engine](Context& where) { return std::make_unique<ToyEngine>(where, engine); },
-            std::move(decorate)),
+            std::move(decorate), std::move(decorate_link)),
         vocab_(engine.vocab) {}
 
   // A greedy request whose reference output is known.

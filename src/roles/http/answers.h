@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "roles/http/api_response.h"
+#include "roles/http/body_work.h"
 #include "roles/http/http_message.h"
 #include "roles/http/sample_run.h"
 #include "runtime/ids.h"
 
 namespace baton {
-
-struct PreparedPrompt {
-  std::vector<TokenId> ids;
-  std::string echo;  // text to put before the output; empty unless the request asked for it
-};
 
 // What both kinds of answer need to know of their request.
 struct AnswerPlan {

@@ -1,13 +1,18 @@
 #include "roles/http/api.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "model/text/utf8.h"
+#include "roles/http/body_worker.h"
 #include "roles/http/http_head.h"
 #include "roles/http/http_metrics.h"
 #include "runtime/context.h"
@@ -25,11 +30,7 @@ std::string allowed_methods(bool get, bool post) {
 
 }  // namespace
 
-Api::Api(const ApiHost& host) : host_(host), started_(host.context.now()) {
-  limits_.model = host_.model.name;
-  limits_.vocab_size = host_.model.tokenizer.vocab_size();
-  limits_.samples_max = host_.config.samples_max;
-}
+Api::Api(const ApiHost& host) : host_(host), started_(host.context.now()) {}
 
 const Api::Route* Api::find_route(std::string_view path) noexcept {
   static constexpr std::array kRoutes = {
@@ -133,6 +134,46 @@ unsigned Api::answer_method(Exchange& exchange, const Route* route) {
   }
   response.allow = route == nullptr ? allowed_methods(true, true) : allowed_methods(route->get, route->post);
   return respond(exchange, std::move(response));
+}
+
+template <class T>
+Task<Parsed<T>> Api::work_on_body(Exchange& exchange, BodyStep<T> step) {
+  ApiLimits limits_now = limits();
+  if (exchange.request().body.size() <= host_.config.quick_body_bytes_max) {
+    co_return step(exchange.request().body, host_.model, limits_now);
+  }
+  if (host_.body_worker.full()) {
+    co_return ApiError(
+        429, fmt::format("{} big requests wait to be read, which is as many as may", host_.config.waiting_bodies_max));
+  }
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  const WhenClientGone when_gone(exchange, [gone] { gone->store(true, std::memory_order_relaxed); });
+  std::function<Parsed<T>()> work = [step, &model = host_.model, limits = std::move(limits_now),
+                                     body = std::make_shared<const std::string>(exchange.take_body())] {
+    return step(*body, model, limits);
+  };
+  std::optional<Parsed<T>> result = co_await host_.body_worker.run(std::move(work), gone);
+  if (!result || exchange.client_gone()) {
+    co_return ApiError(499, "the client went away");
+  }
+  co_return std::move(*result);
+}
+
+template Task<Parsed<PreparedRequest>> Api::work_on_body(Exchange&, BodyStep<PreparedRequest>);
+template Task<Parsed<std::string>> Api::work_on_body(Exchange&, BodyStep<std::string>);
+
+ApiLimits Api::limits() const {
+  ApiLimits limits;
+  limits.model = host_.model.name;
+  limits.vocab_size = host_.model.tokenizer.vocab_size();
+  limits.samples_max = host_.config.samples_max;
+  limits.max_context = max_context();
+  return limits;
+}
+
+std::uint32_t Api::max_context() const noexcept {
+  const std::uint32_t most = host_.generator.max_context();
+  return host_.model.max_model_len > 0 ? std::min(most, host_.model.max_model_len) : most;
 }
 
 std::int64_t Api::unix_seconds() const noexcept {

@@ -16,6 +16,7 @@
 #include "roles/http/answers.h"
 #include "roles/http/api_error.h"
 #include "roles/http/api_request.h"
+#include "roles/http/body_work.h"
 #include "roles/http/http_config.h"
 #include "roles/http/http_message.h"
 #include "roles/http/id_source.h"
@@ -24,6 +25,7 @@
 
 namespace baton {
 
+class BodyWorker;
 class HttpMetrics;
 class MetricsRegistry;
 
@@ -36,6 +38,7 @@ struct ApiHost {
   const MetricsRegistry& registry;
   HttpMetrics& metrics;
   IdSource& ids;
+  BodyWorker& body_worker;
 };
 
 class Api final {
@@ -66,16 +69,20 @@ class Api final {
   unsigned fail_inside(Exchange& exchange, const std::string& fault);
   unsigned answer_method(Exchange& exchange, const Route* route);
 
+  // Takes the step here if the body is small, else on the worker's thread. 429 when that has too much to do, 499 when
+  // the client has gone meanwhile.
+  template <class T>
+  Task<Parsed<T>> work_on_body(Exchange& exchange, BodyStep<T> step);
+
   // api_generate.cc
   Task<unsigned> completions(Exchange& exchange);
   Task<unsigned> chat_completions(Exchange& exchange);
   Task<unsigned> health_generate(Exchange& exchange);
-  Task<unsigned> generate(Exchange& exchange, const RequestOptions& options, AnswerPlan& plan);
+  Task<unsigned> generate(Exchange& exchange, AnswerKind kind, PreparedRequest request);
   Task<unsigned> answer_whole(Exchange& exchange, const AnswerPlan& plan, std::vector<GenerationRequest> requests);
   Task<unsigned> answer_streamed(Exchange& exchange, const AnswerPlan& plan, std::vector<GenerationRequest> requests);
   std::optional<ApiError> unavailable() const;
   AnswerPlan plan_for(AnswerKind kind, const RequestOptions& options);
-  std::uint32_t max_context() const noexcept;
 
   // api_plain.cc
   Task<unsigned> models(Exchange& exchange);
@@ -86,13 +93,11 @@ class Api final {
   Task<unsigned> tokenize(Exchange& exchange);
   Task<unsigned> detokenize(Exchange& exchange);
 
-  std::vector<TokenId> encode_text(const std::string& text, bool add_special) const;
-  Parsed<std::vector<TokenId>> encode_chat(const std::vector<ChatMessage>& messages, const ChatOptions& options,
-                                           bool add_special) const;
+  ApiLimits limits() const;
+  std::uint32_t max_context() const noexcept;
   std::int64_t unix_seconds() const noexcept;
 
   ApiHost host_;
-  ApiLimits limits_;
   TimePoint started_;
   bool draining_ = false;
 };

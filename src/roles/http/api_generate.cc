@@ -1,27 +1,11 @@
 // The endpoints that ask the model.
-#include <algorithm>
 #include <utility>
 
 #include "roles/http/api.h"
-#include "roles/http/prompt_fit.h"
 #include "roles/http/sample_run.h"
 
 namespace baton {
 namespace {
-
-// Aborts the run when its client goes away, as long as this lives.
-class AbortOnLoss final {
- public:
-  AbortOnLoss(Exchange& exchange, SampleRun& run) : exchange_(exchange) {
-    exchange_.on_client_gone([&run] { run.abort(); });
-  }
-  AbortOnLoss(const AbortOnLoss&) = delete;
-  AbortOnLoss& operator=(const AbortOnLoss&) = delete;
-  ~AbortOnLoss() { exchange_.on_client_gone({}); }
-
- private:
-  Exchange& exchange_;
-};
 
 class NoAnswer final : public SampleListener {
  public:
@@ -35,60 +19,40 @@ Task<unsigned> Api::completions(Exchange& exchange) {
   if (const auto error = unavailable()) {
     co_return refuse(exchange, *error);
   }
-  auto request = parse_completion_request(exchange.request().body, limits_);
+  auto request = co_await work_on_body<PreparedRequest>(exchange, &prepare_completion);
   if (!request) {
     co_return refuse(exchange, request.error());
   }
-  AnswerPlan plan = plan_for(AnswerKind::completion, request->options);
-  for (PromptInput& input : request->prompts) {
-    PreparedPrompt prompt;
-    if (auto* text = std::get_if<std::string>(&input)) {
-      prompt.ids = encode_text(*text, request->add_special_tokens);
-      prompt.echo = request->echo ? std::move(*text) : std::string();
-    } else {
-      prompt.ids = std::move(std::get<std::vector<TokenId>>(input));
-      prompt.echo = request->echo ? host_.model.tokenizer.decode(prompt.ids) : std::string();
-    }
-    plan.prompts.push_back(std::move(prompt));
-  }
-  co_return co_await generate(exchange, request->options, plan);
+  co_return co_await generate(exchange, AnswerKind::completion, std::move(*request));
 }
 
 Task<unsigned> Api::chat_completions(Exchange& exchange) {
   if (const auto error = unavailable()) {
     co_return refuse(exchange, *error);
   }
-  auto request = parse_chat_request(exchange.request().body, limits_);
+  auto request = co_await work_on_body<PreparedRequest>(exchange, &prepare_chat);
   if (!request) {
     co_return refuse(exchange, request.error());
   }
-  auto ids = encode_chat(request->messages, request->chat, request->add_special_tokens);
-  if (!ids) {
-    co_return refuse(exchange, ids.error());
-  }
-  AnswerPlan plan = plan_for(AnswerKind::chat, request->options);
-  plan.prompts.emplace_back();
-  plan.prompts.back().ids = std::move(*ids);
-  co_return co_await generate(exchange, request->options, plan);
+  co_return co_await generate(exchange, AnswerKind::chat, std::move(*request));
 }
 
 // Starts all samples of all prompts and tells the client what they say.
-Task<unsigned> Api::generate(Exchange& exchange, const RequestOptions& options, AnswerPlan& plan) {
+Task<unsigned> Api::generate(Exchange& exchange, AnswerKind kind, PreparedRequest prepared) {
+  const RequestOptions& options = prepared.options;
+  AnswerPlan plan = plan_for(kind, options);
+  plan.prompts = std::move(prepared.prompts);
   const std::uint64_t seed = options.seed ? *options.seed : host_.ids.draw();
   std::vector<GenerationRequest> requests;
   requests.reserve(plan.samples());
-  for (PreparedPrompt& prompt : plan.prompts) {
-    const auto max_tokens = fit_prompt(prompt.ids, options, max_context());
-    if (!max_tokens) {
-      co_return refuse(exchange, max_tokens.error());
-    }
+  for (const PreparedPrompt& prompt : plan.prompts) {
     for (std::uint32_t sample = 0; sample < options.n; ++sample) {
       GenerationRequest request;
       request.prompt = prompt.ids;
       request.sampling = options.sampling;
       request.sampling.seed = sample_seed(seed, sample);
       request.stop = options.stop;
-      request.stop.max_tokens = *max_tokens;
+      request.stop.max_tokens = prompt.max_tokens;
       request.client_id = exchange.request().request_id;
       requests.push_back(std::move(request));
     }
@@ -103,7 +67,7 @@ Task<unsigned> Api::answer_whole(Exchange& exchange, const AnswerPlan& plan, std
   WholeAnswer answer(plan, host_.model.tokenizer);
   SampleRun run(host_.context, host_.metrics, answer, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
-  const AbortOnLoss abort_on_loss(exchange, run);
+  const WhenClientGone when_gone(exchange, [&run] { run.abort(); });
   co_await run.run();
   if (run.failure()) {
     co_return refuse(exchange, to_api_error(*run.failure()));
@@ -116,7 +80,7 @@ Task<unsigned> Api::answer_streamed(Exchange& exchange, const AnswerPlan& plan,
   StreamedAnswer answer(plan, host_.model.tokenizer, exchange);
   SampleRun run(host_.context, host_.metrics, answer, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
-  const AbortOnLoss abort_on_loss(exchange, run);
+  const WhenClientGone when_gone(exchange, [&run] { run.abort(); });
   co_await run.run();
   if (!run.failure()) {
     answer.finish(draining_);
@@ -135,7 +99,7 @@ Task<unsigned> Api::health_generate(Exchange& exchange) {
     co_return refuse(exchange, *error);
   }
   GenerationRequest request;
-  request.prompt = encode_text("Hello", true);
+  request.prompt = encode_text("Hello", host_.model.tokenizer, true);
   request.sampling.temperature = 0.0F;
   request.stop.max_tokens = 1;
   request.stop.ignore_eos = true;
@@ -145,7 +109,7 @@ Task<unsigned> Api::health_generate(Exchange& exchange) {
   NoAnswer listener;
   SampleRun run(host_.context, host_.metrics, listener, exchange.request().arrived);
   run.start(host_.generator, std::move(requests));
-  const AbortOnLoss abort_on_loss(exchange, run);
+  const WhenClientGone when_gone(exchange, [&run] { run.abort(); });
   co_await run.run();
   if (run.failure()) {
     co_return refuse(exchange, to_api_error(*run.failure()));
@@ -176,11 +140,6 @@ AnswerPlan Api::plan_for(AnswerKind kind, const RequestOptions& options) {
   plan.include_usage = options.include_usage;
   plan.continuous_usage_stats = options.continuous_usage_stats;
   return plan;
-}
-
-std::uint32_t Api::max_context() const noexcept {
-  const std::uint32_t most = host_.generator.max_context();
-  return host_.model.max_model_len > 0 ? std::min(most, host_.model.max_model_len) : most;
 }
 
 }  // namespace baton

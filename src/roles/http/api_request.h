@@ -30,6 +30,7 @@ struct ApiLimits {
   std::string model;                // the name served
   std::size_t vocab_size = 0;       // ids are below
   std::uint32_t samples_max = 128;  // n, and prompts times n
+  std::uint32_t max_context = 0;    // tokens of a prompt and its output together
 };
 
 inline constexpr std::uint32_t kApiTopLogprobsMax = 20;  // OpenAI's bound for chat

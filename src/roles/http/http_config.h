@@ -20,6 +20,11 @@ struct HttpConfig {
   // What a client may leave unread of one streamed answer before it is given up; the kernel's buffers come on top.
   std::size_t unsent_bytes_max = 1 << 20;
 
+  // Bigger bodies are parsed and tokenised on a thread of their own, one after the other; smaller ones at once, which
+  // takes the server's thread from the streams for a moment.
+  std::size_t quick_body_bytes_max = 16 << 10;
+  std::size_t waiting_bodies_max = 32;  // big bodies that wait for that thread; more get 429
+
   Duration header_time_max = std::chrono::seconds(15);  // from a request's first byte to the end of its headers
   Duration body_time_max = std::chrono::seconds(60);    // from there to the end of the body
   Duration idle_time_max = std::chrono::seconds(75);    // between two requests of one connection

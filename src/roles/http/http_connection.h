@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -62,6 +63,7 @@ class HttpConnection final : public Exchange, public std::enable_shared_from_thi
   void close() noexcept;
 
   const HttpRequest& request() const noexcept override { return request_; }
+  std::string take_body() noexcept override { return std::exchange(request_.body, {}); }
   void respond(HttpResponse response) override;
   bool answered() const noexcept override { return response_.has_value() || streaming_; }
   void begin_events() override;

@@ -40,6 +40,8 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual const HttpRequest& request() const noexcept = 0;
+  // The request's body to own; request() has none from then on.
+  virtual std::string take_body() noexcept = 0;
 
   // The whole answer. Once, and not after begin_events().
   virtual void respond(HttpResponse response) = 0;
@@ -60,6 +62,20 @@ class Exchange {
   // which an endpoint does before what that one refers to dies. What is said to a client that has gone is thrown away.
   virtual void on_client_gone(std::function<void()> callback) = 0;
   virtual bool client_gone() const noexcept = 0;
+};
+
+// Calls back as on_client_gone() says, as long as this lives. One at a time for an exchange.
+class WhenClientGone final {
+ public:
+  WhenClientGone(Exchange& exchange, std::function<void()> callback) : exchange_(exchange) {
+    exchange_.on_client_gone(std::move(callback));
+  }
+  WhenClientGone(const WhenClientGone&) = delete;
+  WhenClientGone& operator=(const WhenClientGone&) = delete;
+  ~WhenClientGone() { exchange_.on_client_gone({}); }
+
+ private:
+  Exchange& exchange_;
 };
 
 }  // namespace baton

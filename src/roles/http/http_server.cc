@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "roles/http/api.h"
+#include "roles/http/body_worker.h"
 #include "roles/http/http_connection.h"
 #include "roles/http/http_metrics.h"
 #include "roles/http/id_source.h"
@@ -80,7 +81,8 @@ struct HttpServer::State {
         config(std::move(config_in)),
         metrics(registry, config.connections_max),
         ids(config.random_seed),
-        api({context, generator, model, config, registry, metrics, ids}),
+        body_worker(context, config.waiting_bodies_max),
+        api({context, generator, model, config, registry, metrics, ids, body_worker}),
         acceptor(listen_on(context, config)),
         port(acceptor.local_endpoint().port()),
         idle(context, "http requests"),
@@ -98,6 +100,7 @@ struct HttpServer::State {
   HttpConfig config;
   HttpMetrics metrics;
   IdSource ids;
+  BodyWorker body_worker;  // after the model, which its jobs refer to
   Api api;
   Acceptor acceptor;
   std::uint16_t port;

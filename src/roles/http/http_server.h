@@ -2,8 +2,9 @@
 //
 //   clients ==TCP==> HttpServer --GenerationRequest--> Generator --events--> HttpServer ==JSON or SSE==> clients
 //
-// Everything runs on the thread of the context given. A client that goes away aborts its generations. Which fields
-// are supported is said in api_request.h, what answers look like in api_response.h and api_error.h.
+// Everything runs on the thread of the context given, but for reading big bodies (body_worker.h). A client that goes
+// away aborts its generations. Which fields are supported is said in api_request.h, what answers look like in
+// api_response.h and api_error.h.
 #pragma once
 
 #include <cstddef>

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "roles/http/api.h"
+#include "roles/http/body_worker.h"
 #include "roles/http/http_metrics.h"
 #include "runtime/metrics.h"
 #include "sim/sim_context.h"
@@ -29,6 +30,7 @@ class FakeExchange final : public Exchange {
     request_.request_id = "req-1";
   }
   const HttpRequest& request() const noexcept override { return request_; }
+  std::string take_body() noexcept override { return std::exchange(request_.body, {}); }
   void respond(HttpResponse response_in) override { response = std::move(response_in); }
   bool answered() const noexcept override { return response || begun; }
   void begin_events() override { begun = true; }
@@ -75,7 +77,8 @@ struct ApiWorld {
   MetricsRegistry registry;
   HttpMetrics metrics{registry, 10};
   IdSource ids{1};
-  Api api{{context, generator, model, config, registry, metrics, ids}};
+  BodyWorker body_worker{context, config.waiting_bodies_max};
+  Api api{{context, generator, model, config, registry, metrics, ids, body_worker}};
 };
 
 }  // namespace baton::test
