@@ -1,0 +1,163 @@
+#include "sim/chaos/client.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/scope.h"
+#include "runtime/sleep.h"
+
+namespace baton::chaos {
+namespace {
+
+class Client final {
+ public:
+  Client(ClientParts parts, Router& router, ClientOrder order)
+      : parts_(parts), router_(router), order_(std::move(order)) {}
+
+  Task<> run() {
+    co_await sleep_until(parts_.context, TimePoint{} + order_.plan.arrival);
+    began_ = parts_.context.now();
+    ++parts_.counts.open;
+    generation_ = router_.start(order_.request);
+    if (!order_.plan.patience) {
+      co_await collect();
+    } else if (order_.plan.vanishes) {
+      co_await vanish();
+    } else {
+      co_await give_up_or_collect();
+    }
+    --parts_.counts.open;
+  }
+
+ private:
+  Task<> give_up_or_collect() {
+    Scope scope(parts_.context, "client");
+    const auto give_up = [this]() -> Task<> {
+      const bool waited = co_await sleep_until(parts_.context, began_ + *order_.plan.patience);
+      if (waited) {
+        note(Fault::client_abort);
+        generation_->abort();
+      }
+    };
+    TaskHandle timer = scope.spawn("patience", give_up());
+    const auto to_the_end = [this, &timer]() -> Task<> {
+      co_await collect();
+      timer.cancel();
+    };
+    scope.spawn("events", to_the_end());
+    co_await scope.join();
+  }
+
+  // Takes events for a while and then destroys the generation, wherever it stands.
+  Task<> vanish() {
+    co_await sleep_until(parts_.context, began_ + *order_.plan.patience);
+    note(Fault::client_vanished);
+    generation_.reset();
+    ++parts_.counts.given_up;
+  }
+
+  Task<> collect() {
+    std::uint32_t ends = 0;
+    while (std::optional<GenerationEvent> event = co_await generation_->next()) {
+      if (ends > 0) {
+        blame("terminal", "an event came after the end");
+      }
+      if (auto* token = std::get_if<TokenEvent>(&*event)) {
+        take(token->token.id);
+      } else {
+        ++ends;
+        finish(std::get<FinishEvent>(*event));
+      }
+    }
+    if (ends != 1) {
+      blame("terminal", fmt::format("{} terminal events", ends));
+    }
+  }
+
+  void take(TokenId id) {
+    const std::size_t index = taken_++;
+    if (index >= order_.expected.size()) {
+      blame("tokens", fmt::format("token {} is one more than the reference has", index));
+    } else if (order_.expected[index] != id) {
+      blame("tokens", fmt::format("token {} is {}, the reference has {}", index, id, order_.expected[index]));
+    }
+  }
+
+  void finish(const FinishEvent& event) {
+    const TimePoint now = parts_.context.now();
+    if (now > began_ + order_.plan.time_limit) {
+      blame("deadline",
+            fmt::format(
+                "ended {} us after its deadline",
+                std::chrono::duration_cast<std::chrono::microseconds>(now - began_ - order_.plan.time_limit).count()));
+    }
+    if (event.failure) {
+      ++parts_.counts.failed;
+      check_failure(*event.failure);
+      return;
+    }
+    ++parts_.counts.finished;
+    if (taken_ != order_.expected.size()) {
+      blame("tokens", fmt::format("ended well after {} tokens, the reference has {}", taken_, order_.expected.size()));
+    }
+    if (event.usage.cached_tokens > event.usage.prompt_tokens) {
+      blame("usage",
+            fmt::format("{} cached of {} prompt tokens", event.usage.cached_tokens, event.usage.prompt_tokens));
+    }
+    check_stages(event.timeline);
+  }
+
+  void check_failure(const Failure& failure) {
+    if (order_.must_succeed) {
+      blame("served", fmt::format("nothing was in its way, and yet: {} ({}): {}", to_string(failure.code),
+                                  failure.origin, failure.message));
+    }
+    if (failure.origin.empty() || failure.message.empty()) {
+      blame("cause", fmt::format("failed with {} without saying where and why", to_string(failure.code)));
+    }
+    if (failure.code == Errc::aborted && !order_.plan.patience) {
+      blame("cause", "ended as aborted by a client that had not given up: " + failure.message);
+    }
+  }
+
+  void check_stages(const Timeline& timeline) {
+    Duration sum{0};
+    for (const Duration stage : timeline.stages) {
+      sum += stage;
+      if (stage < Duration{0}) {
+        blame("stages", "a stage of the timeline is negative");
+      }
+    }
+    if (sum != timeline.total) {
+      blame("stages", fmt::format("the stages sum to {} ns, the total is {} ns", sum.count(), timeline.total.count()));
+    }
+  }
+
+  void note(Fault fault) {
+    const RankId router{Role::router, order_.plan.router};
+    parts_.chronicle.injected({0, fault, parts_.context.now(), order_.plan.index, router, router});
+  }
+
+  void blame(const char* rule, const std::string& what) {
+    parts_.chronicle.blame_request(rule, fmt::format("request {}: {}", order_.plan.index, what), order_.plan.index);
+  }
+
+  ClientParts parts_;
+  Router& router_;
+  ClientOrder order_;
+  TimePoint began_{};
+  std::unique_ptr<Generation> generation_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace
+
+Task<> run_client(ClientParts parts, Router& router, ClientOrder order) {
+  Client client(parts, router, std::move(order));
+  co_await client.run();
+}
+
+}  // namespace baton::chaos

@@ -1,0 +1,40 @@
+// One client of a world under exploration: asks, takes its events, gives up if that is its nature, and checks what it
+// was promised: one end, in time, and no token that is not the reference's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "roles/router.h"
+#include "runtime/context.h"
+#include "runtime/task.h"
+#include "sim/chaos/chronicle.h"
+#include "sim/chaos/scenario.h"
+
+namespace baton::chaos {
+
+struct ClientCounts {
+  std::uint32_t open = 0;
+  std::uint32_t finished = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t given_up = 0;  // without having seen the end
+};
+
+// What a client needs. All of it outlives the client's task.
+struct ClientParts {
+  Context& context;  // the front's
+  Chronicle& chronicle;
+  ClientCounts& counts;
+};
+
+struct ClientOrder {
+  ClientPlan plan;
+  GenerationRequest request;
+  std::vector<TokenId> expected;  // of a run without faults; the stop token, if any, left out
+  bool must_succeed = false;      // nothing in the scenario can make it fail
+};
+
+Task<> run_client(ClientParts parts, Router& router, ClientOrder order);
+
+}  // namespace baton::chaos

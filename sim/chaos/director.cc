@@ -1,0 +1,190 @@
+// What happens in a world, and when: clients and faults, then the mending, the draining and the last requests.
+#include <fmt/format.h>
+
+#include "runtime/sleep.h"
+#include "sim/chaos/world.h"
+
+namespace baton::chaos {
+namespace {
+
+constexpr Duration kDrainTime = std::chrono::seconds(60);
+constexpr Duration kDrainPoll = std::chrono::milliseconds(5);
+constexpr Duration kRestartTime = std::chrono::milliseconds(3);  // of a rank that was given up
+constexpr std::uint32_t kProbes = 4;
+
+}  // namespace
+
+Task<> World::direct() {
+  {
+    Scope scope(front_, "clients");
+    for (const ClientPlan& plan : scenario_.clients) {
+      ClientParts parts{front_, chronicle_, counts_};
+      scope.spawn("client", run_client(parts, node_->router(plan.router % scenario_.routers), order(plan)));
+    }
+    for (const TimedFault& fault : scenario_.timed) {
+      scope.spawn("fault", play(fault));
+    }
+    co_await scope.join();
+  }
+  mend();
+  co_await drain("after the faults");
+  co_await probe();
+  co_await drain("in the end");
+  node_->stop_ranks();
+  for (std::uint32_t i = 0; i < scenario_.routers; ++i) {
+    node_->router(i).stop();
+  }
+  for (auto& [id, rank] : ranks_) {
+    while (rank->scope->live() > 0) {
+      co_await sleep_until(front_, front_.now() + kDrainPoll);
+    }
+  }
+  over_ = true;
+}
+
+Task<> World::play(TimedFault fault) {
+  co_await sleep_until(front_, TimePoint{} + fault.at);
+  begin_fault(fault);
+  co_await sleep_until(front_, front_.now() + fault.length);
+  end_fault(fault);
+}
+
+void World::begin_fault(const TimedFault& fault) {
+  const auto found = ranks_.find(fault.rank);
+  if (fault.fault != Fault::partition && found == ranks_.end()) {
+    return;  // a smaller world does not have the rank
+  }
+  chronicle_.injected({0, fault.fault, front_.now(), std::nullopt, fault.rank, fault.to});
+  switch (fault.fault) {
+    case Fault::crash:
+      return crash(fault.rank);
+    case Fault::freeze:
+      return found->second->context.freeze(true);
+    case Fault::partition:
+      return network_.cut(fault.rank, fault.to, true);
+    case Fault::slow:
+      return found->second->engine->slow(true);
+    case Fault::step_failed:
+      return found->second->engine->fail_steps(true);
+    default:
+      return;
+  }
+}
+
+void World::end_fault(const TimedFault& fault) {
+  const auto found = ranks_.find(fault.rank);
+  if (fault.fault == Fault::partition) {
+    return network_.cut(fault.rank, fault.to, false);
+  }
+  if (found == ranks_.end()) {
+    return;
+  }
+  Rank& rank = *found->second;
+  switch (fault.fault) {
+    case Fault::crash:
+      return bring_up(fault.rank);
+    case Fault::freeze:
+      return rank.context.freeze(false);
+    case Fault::slow:
+      return rank.engine->slow(false);
+    case Fault::step_failed:
+      return rank.engine->fail_steps(false);
+    default:
+      return;
+  }
+}
+
+// The process is gone at once, in the middle of whatever it did.
+void World::crash(RankId id) {
+  Rank& rank = *ranks_.at(id);
+  if (!rank.up) {
+    return;
+  }
+  rank.up = false;
+  rank.context.freeze(false);
+  network_.set_dead(id, true);
+  wires_.writer_dies(node_->peer(id));
+  rank.context.destroy_coroutines();
+  ledger_.rank_down(id);
+  node_->crash(id);
+  rank.endpoint.reset();
+  rank.scope.reset();
+}
+
+void World::bring_up(RankId id) {
+  Rank& rank = *ranks_.at(id);
+  if (!rank.up) {
+    network_.set_dead(id, false);
+    node_->restart(id);
+    start_rank(id);
+  }
+}
+
+// A rank that has heard that it was given up ends, as a process would, and its supervisor starts another.
+void World::supervise() {
+  for (auto& [id, rank] : ranks_) {
+    if (rank->condemned && rank->up) {
+      rank->condemned = false;
+      crash(id);
+      front_scope_.spawn("restart", replace(id));
+    }
+  }
+}
+
+Task<> World::replace(RankId id) {
+  co_await sleep_until(front_, front_.now() + kRestartTime);
+  bring_up(id);
+}
+
+void World::mend() {
+  network_.calm_down();
+  for (auto& [id, rank] : ranks_) {
+    rank->context.freeze(false);
+    rank->engine->calm_down();
+    bring_up(id);
+  }
+}
+
+// Everything must come back by itself: rooms, pages, transfers, open requests.
+Task<> World::drain(const char* when) {
+  const TimePoint limit = front_.now() + kDrainTime;
+  while (!node_->drained()) {
+    if (front_.now() > limit) {
+      std::string left;
+      for (const RankId rank : node_->ranks()) {
+        const KvPool* pool = node_->pool(rank);
+        if (!node_->drained(rank)) {
+          left += fmt::format(" {} ({} leased, {} quarantined)", to_string(rank), pool ? pool->leased() : 0,
+                              pool ? pool->quarantined() : 0);
+        }
+      }
+      chronicle_.blame("drained", fmt::format("{} {} s later something is left at:{}", when,
+                                              std::chrono::duration_cast<std::chrono::seconds>(kDrainTime).count(),
+                                              left.empty() ? " a router" : left));
+      co_return;
+    }
+    co_await sleep_until(front_, front_.now() + kDrainPoll);
+  }
+}
+
+// Whatever happened, the deployment serves again.
+Task<> World::probe() {
+  co_await sleep_until(front_, front_.now() + 2 * scenario_.heartbeat);
+  Scope scope(front_, "probes");
+  for (std::uint32_t i = 0; i < kProbes; ++i) {
+    ClientPlan plan;
+    plan.index = 1000 + i;
+    plan.router = i % scenario_.routers;
+    plan.arrival = front_.now() - TimePoint{};
+    plan.prompt_tokens = 9 + 3 * i;
+    plan.max_tokens = 4;
+    plan.time_limit = std::chrono::seconds(2);
+    ClientParts parts{front_, chronicle_, counts_};
+    ClientOrder what = order(plan);
+    what.must_succeed = true;
+    scope.spawn("probe", run_client(parts, node_->router(plan.router), std::move(what)));
+  }
+  co_await scope.join();
+}
+
+}  // namespace baton::chaos

@@ -1,0 +1,204 @@
+#include "sim/chaos/ledger.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace baton::chaos {
+
+void Ledger::rank_up(const PeerId& peer, const KvPool& pool, KvArena& arena) {
+  Memory memory{peer, &pool, &arena, std::vector<Page>(arena.pages())};
+  memories_.insert_or_assign(peer.rank, std::move(memory));
+}
+
+void Ledger::rank_down(RankId rank) {
+  memories_.erase(rank);
+}
+
+KvArena* Ledger::arena_of(const PeerId& peer) const {
+  const auto found = memories_.find(peer.rank);
+  return found != memories_.end() && found->second.peer == peer ? found->second.arena : nullptr;
+}
+
+Ledger::Memory* Ledger::memory_at(const std::byte* base) {
+  for (auto& [rank, memory] : memories_) {
+    if (memory.arena->base() == base) {
+      return &memory;
+    }
+  }
+  return nullptr;
+}
+
+Ledger::Page* Ledger::owned(Memory& memory, PageId page) {
+  Page& shadow = memory.pages[page];
+  return shadow.owner.value != 0 && shadow.generation == memory.pool->generation(page) ? &shadow : nullptr;
+}
+
+void Ledger::landing_posted(const Landing& landing) {
+  const auto found = memories_.find(landing.target.rank);
+  if (found == memories_.end() || found->second.peer != landing.target) {
+    return;
+  }
+  Memory& memory = found->second;
+  HandOver hand_over{landing.target, landing.prompt_tokens, landing.pages, {}, false};
+  for (const PageId page : landing.pages) {
+    const std::uint32_t generation = memory.pool->generation(page);
+    if (memory.pool->state(page) != PageState::leased) {
+      chronicle_.blame("page",
+                       fmt::format("{} offers page {}, which it has not leased", to_string(landing.target), page),
+                       landing.id.room);
+    }
+    memory.pages[page] = {landing.id.room, landing.source, generation, 0};
+    hand_over.generations.push_back(generation);
+  }
+  hand_overs_.insert_or_assign(landing.id.room, std::move(hand_over));
+}
+
+void Ledger::remote_write(const PeerId& writer, const PeerId& target, RoomId room, PageId page, bool whole) {
+  Memory& memory = memories_.at(target.rank);
+  const auto blame = [&](const char* what) {
+    chronicle_.blame("page",
+                     fmt::format("a write of {} for room {} lands in page {} of {}, which {}", to_string(writer),
+                                 to_string(room), page, to_string(target), what),
+                     room);
+  };
+  if (memory.pool->state(page) == PageState::free) {
+    return blame("is free");
+  }
+  Page* shadow = owned(memory, page);
+  if (shadow == nullptr) {
+    return blame("has been given out again since");
+  }
+  if (shadow->owner != room || shadow->writer != writer) {
+    return blame(fmt::format("belongs to room {} and {}", to_string(shadow->owner), to_string(shadow->writer)).c_str());
+  }
+  if (whole) {
+    shadow->landed = memory.pool->layout().page_tokens;
+  }
+}
+
+void Ledger::first_token(RoomId room) {
+  const auto found = hand_overs_.find(room);
+  if (found == hand_overs_.end() || std::exchange(found->second.shown, true)) {
+    return;
+  }
+  const HandOver& hand_over = found->second;
+  const auto memory = memories_.find(hand_over.target.rank);
+  if (memory == memories_.end() || memory->second.peer != hand_over.target) {
+    return;
+  }
+  const std::uint32_t page_tokens = memory->second.pool->layout().page_tokens;
+  for (std::uint32_t i = 0; i < hand_over.pages.size(); ++i) {
+    const Page& shadow = memory->second.pages[hand_over.pages[i]];
+    const std::uint32_t needed = std::min(page_tokens, hand_over.prompt_tokens - i * page_tokens);
+    if (shadow.owner != room || shadow.generation != hand_over.generations[i] || shadow.landed < needed) {
+      return chronicle_.blame("early",
+                              fmt::format("{} shows a token of room {} before its page {} has landed",
+                                          to_string(hand_over.target), to_string(room), i),
+                              room);
+    }
+  }
+}
+
+Ledger::StepPages Ledger::step_begins(RankId engine, const StepBatch& batch) {
+  StepPages step;
+  step.sequences.reserve(batch.sequences.size());
+  for (const StepSequence& sequence : batch.sequences) {
+    Memory* memory = memory_at(sequence.arena);
+    if (memory == nullptr) {
+      chronicle_.blame("page", fmt::format("{} computes in memory of no living rank", to_string(engine)));
+      continue;
+    }
+    const std::uint32_t page_tokens = memory->pool->layout().page_tokens;
+    const auto rows = static_cast<std::uint32_t>(sequence.tokens.size());
+    const std::uint32_t used = (sequence.position + rows + page_tokens - 1) / page_tokens;
+    StepPages::Sequence& noted = step.sequences.emplace_back();
+    noted.arena = sequence.arena;
+    noted.position = sequence.position;
+    noted.rows = rows;
+    for (const PageId page : sequence.pages.first(std::min<std::size_t>(used, sequence.pages.size()))) {
+      noted.pages.push_back(page);
+      noted.generations.push_back(memory->pool->generation(page));
+      if (memory->pool->state(page) == PageState::free) {
+        chronicle_.blame("page", fmt::format("{} begins a step on page {}, which is free", to_string(engine), page));
+      }
+    }
+    check_reads(*memory, noted);
+  }
+  return step;
+}
+
+// What a step reads has landed, where it came by a hand-over.
+void Ledger::check_reads(const Memory& memory, const StepPages::Sequence& sequence) {
+  const std::uint32_t page_tokens = memory.pool->layout().page_tokens;
+  for (std::uint32_t i = 0; i < sequence.pages.size() && i * page_tokens < sequence.position; ++i) {
+    const Page& shadow = memory.pages[sequence.pages[i]];
+    const bool handed_over = shadow.owner.value != 0 && shadow.generation == sequence.generations[i];
+    const std::uint32_t needed = std::min(page_tokens, sequence.position - i * page_tokens);
+    if (handed_over && shadow.landed < needed) {
+      return chronicle_.blame("early",
+                              fmt::format("{} positions of page {} of {} are read, {} have landed", needed,
+                                          sequence.pages[i], to_string(memory.peer), shadow.landed),
+                              shadow.owner);
+    }
+  }
+}
+
+void Ledger::step_ends(RankId engine, const StepPages& step) {
+  for (const StepPages::Sequence& sequence : step.sequences) {
+    Memory* memory = memory_at(sequence.arena);
+    if (memory == nullptr) {
+      continue;  // blamed already, or the world is being torn down
+    }
+    for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
+      const PageId page = sequence.pages[i];
+      if (memory->pool->state(page) == PageState::free || memory->pool->generation(page) != sequence.generations[i]) {
+        return chronicle_.blame("page",
+                                fmt::format("page {} of {} was given back while a step of {} used it", page,
+                                            to_string(memory->peer), to_string(engine)),
+                                memory->pages[page].owner);
+      }
+    }
+    check_writer(engine, *memory, sequence);
+  }
+}
+
+// A step's rows are in the pages now: by the landing's source while the prompt is handed over in place, and by the
+// rank itself behind what has landed.
+void Ledger::check_writer(RankId engine, Memory& memory, const StepPages::Sequence& sequence) {
+  const std::uint32_t page_tokens = memory.pool->layout().page_tokens;
+  for (std::uint32_t row = sequence.position; row < sequence.position + sequence.rows; ++row) {
+    Page* shadow = owned(memory, sequence.pages[row / page_tokens]);
+    if (shadow == nullptr) {
+      continue;
+    }
+    const std::uint32_t offset = row % page_tokens;
+    if (engine != memory.peer.rank && engine != shadow->writer.rank) {
+      return chronicle_.blame(
+          "page",
+          fmt::format("{} computes in page {} of {}, which {} writes", to_string(engine),
+                      sequence.pages[row / page_tokens], to_string(memory.peer), to_string(shadow->writer)),
+          shadow->owner);
+    }
+    if (shadow->landed < offset) {
+      return chronicle_.blame("early",
+                              fmt::format("{} writes position {} of page {}, of which {} have landed",
+                                          to_string(engine), offset, sequence.pages[row / page_tokens], shadow->landed),
+                              shadow->owner);
+    }
+    shadow->landed = std::max(shadow->landed, offset + 1);
+  }
+}
+
+void Ledger::check_pools() {
+  for (const auto& [rank, memory] : memories_) {
+    const KvPool& pool = *memory.pool;
+    if (pool.free() + pool.leased() + pool.quarantined() != pool.capacity()) {
+      chronicle_.blame("page",
+                       fmt::format("the pages of {} do not add up: {} free, {} leased, {} quarantined of {}",
+                                   to_string(rank), pool.free(), pool.leased(), pool.quarantined(), pool.capacity()));
+    }
+  }
+}
+
+}  // namespace baton::chaos

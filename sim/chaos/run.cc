@@ -1,0 +1,56 @@
+#include "sim/chaos/run.h"
+
+#include "runtime/stable_order.h"
+#include "sim/chaos/world.h"
+
+namespace baton::chaos {
+namespace {
+
+constexpr std::size_t kTraceEvents = std::size_t{1} << 20;  // of each rank: more than any run has
+
+std::uint64_t digest_of(const std::vector<TraceEvent>& events, std::uint64_t digest) {
+  for (const TraceEvent& event : events) {
+    for (const char* letter = event.name; *letter != '\0'; ++letter) {
+      digest = digest * 31 + static_cast<unsigned char>(*letter);
+    }
+    const std::uint64_t where = (static_cast<std::uint64_t>(event.rank.role) << 40) |
+                                (std::uint64_t{event.rank.index} << 8) | static_cast<std::uint64_t>(event.phase);
+    digest = fold(digest, static_cast<std::uint64_t>(event.time.time_since_epoch().count()) + where);
+    digest = fold(fold(fold(digest, event.id), event.a), event.b);
+  }
+  return digest;
+}
+
+}  // namespace
+
+RunReport run_scenario(const Scenario& scenario, RunOptions options) {
+  RunReport report;
+  World world(scenario, options.model ? *options.model : toy_model(scenario), kTraceEvents);
+  world.run();
+  const Chronicle& chronicle = world.chronicle();
+  std::vector<TraceEvent> history = world.history();
+  report.violation = chronicle.violation();
+  report.digest = digest_of(history, chronicle.digest());
+  report.events = history.size() + chronicle.messages();
+  report.requests = static_cast<std::uint32_t>(scenario.clients.size());
+  report.finished = world.counts().finished;
+  report.failed = world.counts().failed;
+  report.faults = chronicle.fault_counts();
+  report.injected = chronicle.faults();
+  report.virtual_time = world.virtual_time();
+  for (const TraceEvent& event : history) {
+    report.coverage.add(event);
+  }
+  if (options.keep_history) {
+    const std::vector<TraceEvent> network = chronicle.trace().events();
+    history.insert(history.end(), network.begin(), network.end());
+    const auto earlier = [&](std::size_t a, std::size_t b) { return history[a].time < history[b].time; };
+    for (const std::size_t index : stable_order(history.size(), earlier)) {
+      report.history.push_back(history[index]);
+    }
+    report.rooms = chronicle.rooms();
+  }
+  return report;
+}
+
+}  // namespace baton::chaos

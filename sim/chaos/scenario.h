@@ -1,0 +1,70 @@
+// Scenario: everything that a run of the explorer depends on, as one plain value. Drawn from a seed, read from a
+// script, or made smaller by the shrinker; the same scenario gives the same events to the byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/ids.h"
+#include "runtime/time.h"
+#include "sim/chaos/fault.h"
+
+namespace baton::chaos {
+
+// One client and its request. The prompt's tokens follow from the index and the scenario's seed.
+struct ClientPlan {
+  std::uint32_t index = 0;  // its name in reports; stays when others are left out
+  Duration arrival{0};
+  std::uint32_t router = 0;
+  std::uint32_t prompt_tokens = 1;
+  std::uint32_t max_tokens = 1;
+  Duration time_limit = std::chrono::milliseconds(500);
+  std::optional<std::uint32_t> stop_after;  // a stop token is set so that the output ends with that many tokens
+  std::optional<Duration> patience;         // gives up so long after arrival
+  bool vanishes = false;                    // gives up by destroying the generation, without asking to end
+  friend bool operator==(const ClientPlan&, const ClientPlan&) = default;
+};
+
+// A fault of a rank or of a way between two, from `at` on for `length`.
+struct TimedFault {
+  Fault fault = Fault::freeze;  // crash, freeze, partition, slow, step_failed (every step)
+  RankId rank{};
+  RankId to{};  // partition: the other end of the way
+  Duration at{0};
+  Duration length{0};
+  friend bool operator==(const TimedFault&, const TimedFault&) = default;
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;  // of message faults, prompts, ids
+  // the node
+  std::uint32_t routers = 1;
+  std::uint32_t prefill = 2;
+  std::uint32_t decode = 2;
+  bool copying = true;
+  bool aggregated = false;
+  std::uint32_t page_tokens = 4;
+  std::uint32_t decode_pages = 64;
+  std::uint32_t prefill_pages = 64;
+  std::uint32_t chunk_tokens = 16;
+  std::uint32_t running_max = 16;
+  std::uint32_t waiting_max = 64;
+  std::uint32_t rooms_max = 64;
+  std::uint32_t open_max = 64;
+  std::uint32_t lookahead_tokens = 8;
+  std::uint32_t retract_every = 0;
+  Duration heartbeat = std::chrono::milliseconds(20);  // zero: no membership
+  Duration latency{0};                                 // of every message, at most; zero: none
+  // what happens
+  std::vector<ClientPlan> clients;
+  std::vector<TimedFault> timed;
+  MessageRates control;
+  MessageRates notice;
+  WriteRates write;
+  Duration delay_max = std::chrono::milliseconds(5);
+  std::optional<std::vector<std::uint64_t>> only;  // message faults are restricted to these keys, ascending
+  friend bool operator==(const Scenario&, const Scenario&) = default;
+};
+
+}  // namespace baton::chaos

@@ -1,0 +1,110 @@
+// World: a whole deployment in virtual time, with clients and faults, and a checker at every step.
+//
+//   clients --> routers (front context) --> ranks (a context each) --> ChaosEndpoint, ChaosLink --> Network
+//                                             |
+//                                             +--> ChaosEngine --> Ledger (who may touch which page)
+//
+// The roles are those that serve, built by roles/node. A crash destroys one rank's coroutines and memory, a freeze
+// stands its context still. At the end all faults cease: then everything must drain, and new requests must be served.
+// One run, on one thread; what it finds is in the chronicle.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "roles/node.h"
+#include "runtime/metrics.h"
+#include "runtime/scope.h"
+#include "sim/chaos/chaos_endpoint.h"
+#include "sim/chaos/chaos_engine.h"
+#include "sim/chaos/chaos_link.h"
+#include "sim/chaos/chronicle.h"
+#include "sim/chaos/client.h"
+#include "sim/chaos/ledger.h"
+#include "sim/chaos/network.h"
+#include "sim/chaos/scenario.h"
+#include "sim/sim_clock.h"
+#include "sim/sim_context.h"
+
+namespace baton::chaos {
+
+// The model of a world: makes engines, and knows what they must generate. Outlives the world.
+struct WorldModel {
+  std::function<std::unique_ptr<Engine>(Context&)> engine;
+  // All tokens of an undisturbed run: max_tokens of them, whatever the stop tokens.
+  std::function<std::vector<TokenId>(const GenerationRequest&)> reference;
+  std::uint32_t vocab = 0;
+};
+WorldModel toy_model(const Scenario& scenario);
+
+class World final {
+ public:
+  World(const Scenario& scenario, WorldModel model, std::size_t trace_events);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // From the first request to the last page back, or to the first broken rule.
+  void run();
+
+  const Chronicle& chronicle() const noexcept { return chronicle_; }
+  const ClientCounts& counts() const noexcept { return counts_; }
+  std::vector<TraceEvent> history() const { return node_->trace(); }
+  Duration virtual_time() const noexcept { return clock_.now() - TimePoint{}; }
+
+ private:
+  // What stays of a rank over its lives.
+  struct Rank {
+    SimContext context;
+    std::unique_ptr<ChaosEngine> engine;
+    std::unique_ptr<ChaosEndpoint> endpoint;  // of the present life
+    std::unique_ptr<Scope> scope;             // likewise
+    bool up = false;
+    bool condemned = false;  // heard that it was given up; about to be replaced
+
+    Rank(SimClock& clock, RankId id) : context(clock, to_string(id)) {}
+  };
+
+  void build();
+  NodeConfig node_config() const;
+  void start_rank(RankId rank);
+  ClientOrder order(const ClientPlan& plan) const;
+  bool must_succeed(const ClientPlan& plan) const;
+
+  Task<> direct();
+  Task<> play(TimedFault fault);
+  void begin_fault(const TimedFault& fault);
+  void end_fault(const TimedFault& fault);
+  void crash(RankId rank);
+  void bring_up(RankId rank);
+  void supervise();
+  Task<> replace(RankId rank);
+  void mend();
+  Task<> drain(const char* when);
+  Task<> probe();
+  void check_ends();
+  void tear_down();
+
+  Scenario scenario_;
+  WorldModel model_;
+  SimClock clock_;
+  Chronicle chronicle_;
+  SimContext front_;
+  SimContext net_;
+  Network network_;
+  Ledger ledger_;
+  Wires wires_;
+  MetricsRegistry metrics_;
+  std::map<RankId, std::unique_ptr<Rank>> ranks_;
+  std::vector<std::unique_ptr<ChaosLink>> links_;
+  Scope front_scope_;
+  Scope net_scope_;
+  std::unique_ptr<Node> node_;
+  ClientCounts counts_;
+  bool over_ = false;
+};
+
+}  // namespace baton::chaos
