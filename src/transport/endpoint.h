@@ -6,15 +6,18 @@
 //   EndpointSender ---write(pages), post(notice)---> Endpoint ~~~~ Endpoint ---next()---> EndpointReceiver
 //                  <----------next()---------------           ~~~~          <---post(notice)---
 //
-// What a backend may do: deliver notices late, in any order, more than once, or lose them together with the peer.
+// What a backend may do: deliver notices late, in any order, more than once, or lose them.
 // What it may not do:
 //   - deliver a write's notice before all bytes of that write are applied and visible at the target;
+//   - complete a write well before that either: the sender repeats a notice that was lost on the strength of it;
 //   - complete a write, well or badly, while a byte of it could still land;
-//   - deliver a `closed` notice while a write that was posted before it could still land.
+//   - deliver a `closed` notice while a write that was posted before it could still land;
+//   - let a byte of a peer land once fence() has shut that peer out.
 // For libfabric: a write is a batch of fi_writemsg with delivery completion, split and pipelined by the backend, and
 // its notice is remote CQ data or a control message, held until the target has counted all of the batch's operations;
 // write() completes on the last local completion, after an error only when its siblings have drained. A peer that is
-// cut off has its connection torn down before write() fails, and peer_gone is told. For NCCL: the target posts its
+// cut off has its connection torn down before write() fails, and peer_gone is told; fence() closes that peer's
+// connection and withdraws the memory key it writes under. For NCCL: the target posts its
 // receives when it makes the landing; write() is the matching group of sends.
 //
 // All members are called on the rank's own context.
@@ -114,6 +117,12 @@ class Endpoint {
   // Applies the write at the target. Not cancelled by cancellation of the task. Fails with peer_lost or
   // transfer_failed; some of the bytes may then have been applied, but none can be any more.
   virtual Task<Result<>> write(KvWrite write) = 0;
+
+  // Shuts a peer instance out, for good: from the return of this call on no write of it can land in this rank's memory,
+  // not even one that is under way, whose rest fails with peer_lost at the writer. Waits only for bytes that are being
+  // copied at this very moment. No effect on what the peer computes straight into direct_arena(): nobody can stop that
+  // but the end of its process. Harmless for a peer that is unknown, shut out already or gone.
+  virtual void fence(const PeerId& peer) noexcept = 0;
 
   // Sends a notice. One to a peer that is gone vanishes. Bounded by the caller: a few per open room.
   virtual void post(const PeerId& to, Notice notice) noexcept = 0;

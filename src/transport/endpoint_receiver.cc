@@ -34,8 +34,14 @@ class EndpointReceiver::Waiting final {
 };
 
 EndpointReceiver::EndpointReceiver(Context& context, Endpoint& endpoint, const KvLayout& layout,
-                                   std::uint64_t model_hash)
-    : context_(context), endpoint_(endpoint), layout_(layout), model_hash_(model_hash), book_(endpoint.self()) {}
+                                   std::uint64_t model_hash, const ResendOptions& resend)
+    : context_(context),
+      endpoint_(endpoint),
+      layout_(layout),
+      model_hash_(model_hash),
+      book_(endpoint.self()),
+      unheard_(resend),
+      unheard_changed_(context, "unheard answers") {}
 
 Result<Landing> EndpointReceiver::expect(Expectation expectation) {
   const std::uint32_t first = expectation.first_position;
@@ -74,6 +80,7 @@ Task<Arrival> EndpointReceiver::arrived(TransferId id, TimePoint deadline) {
 
 void EndpointReceiver::abandon(TransferId id, Failure cause) noexcept {
   book_.abandon(id, std::move(cause));
+  watch(id);
   post_answers();
   if (waiting_.contains(id)) {
     wake(id);
@@ -89,19 +96,54 @@ void EndpointReceiver::peer_gone(const PeerId& source) noexcept {
       gone_.erase(gone_.begin());
     }
   }
+  endpoint_.fence(source);  // before a page of its rooms can return
   const Failure cause(Errc::peer_lost, to_string(endpoint_.self()), to_string(source) + " is gone");
-  for (const TransferId& id : book_.peer_gone(source, cause)) {
+  const std::vector<TransferId> concluded = book_.peer_gone(source, cause);
+  unheard_.remove_if([this](const TransferId& id) { return !book_.in_quarantine(id); });
+  unheard_changed_.notify();
+  for (const TransferId& id : concluded) {
     wake(id);
   }
 }
 
 Task<> EndpointReceiver::serve() {
+  auto body = [this](Scope& scope) { return take_notices(scope); };
+  co_await in_scope(context_, to_string(endpoint_.self()) + ".receiver", body);
+}
+
+Task<> EndpointReceiver::take_notices(Scope& scope) {
+  scope.spawn("unheard answers", repeat_answers());
   while (auto notice = co_await endpoint_.next()) {
     const TransferId id = notice->id;
     if (book_.apply(std::move(*notice))) {
       wake(id);
     }
+    watch(id);
     post_answers();
+  }
+  scope.cancel();
+}
+
+Task<> EndpointReceiver::repeat_answers() {
+  for (;;) {
+    for (const TransferId& id : unheard_.take_due(context_.now())) {
+      book_.answer_again(id);
+    }
+    post_answers();
+    co_await unheard_changed_.wait_until(unheard_.next());
+  }
+}
+
+// After anything that may have put the room into quarantine or let it out.
+void EndpointReceiver::watch(const TransferId& id) {
+  const TimePoint before = unheard_.next();
+  if (book_.in_quarantine(id)) {
+    unheard_.add(id, context_.now());
+  } else {
+    unheard_.remove(id);
+  }
+  if (unheard_.next() != before) {
+    unheard_changed_.notify();
   }
 }
 

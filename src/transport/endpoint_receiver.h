@@ -1,7 +1,8 @@
 // KvReceiver over any Endpoint: the book of rooms, with somebody waiting at each.
 //
 //   Endpoint::next() --serve()--> TransferBook --verdict--> the room's pulse --> arrived()
-//                                      |--answers--> Endpoint::post()
+//                                      |--answers--> Endpoint::post()     again for rooms in quarantine, since a
+//                                                                         sender that did not hear keeps pages bound
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,9 @@
 #include "model/kv/kv_layout.h"
 #include "runtime/context.h"
 #include "runtime/pulse.h"
+#include "runtime/scope.h"
 #include "transport/endpoint.h"
+#include "transport/resend.h"
 #include "transport/transfer_book.h"
 #include "transport/transport.h"
 
@@ -21,8 +24,10 @@ namespace baton {
 class EndpointReceiver final : public KvReceiver {
  public:
   // context: the rank's own. layout: that of the arena behind the endpoint. All references outlive the receiver, and
-  // the receiver outlives the tasks that wait in it. Pools whose leases it holds outlive it.
-  EndpointReceiver(Context& context, Endpoint& endpoint, const KvLayout& layout, std::uint64_t model_hash);
+  // the receiver outlives the tasks that wait in it. Pools whose leases it holds outlive it. resend: how soon a sender
+  // that keeps pages in quarantine is asked again.
+  EndpointReceiver(Context& context, Endpoint& endpoint, const KvLayout& layout, std::uint64_t model_hash,
+                   const ResendOptions& resend = ResendOptions());
   ~EndpointReceiver() override = default;
 
   Result<Landing> expect(Expectation expectation) override;
@@ -38,6 +43,9 @@ class EndpointReceiver final : public KvReceiver {
  private:
   class Waiting;
 
+  Task<> take_notices(Scope& scope);
+  Task<> repeat_answers();
+  void watch(const TransferId& id);
   void post_answers();
   void wake(const TransferId& id);
 
@@ -47,6 +55,8 @@ class EndpointReceiver final : public KvReceiver {
   std::uint64_t model_hash_;
   TransferBook book_;
   std::unordered_map<TransferId, Pulse*> waiting_;
+  ResendSchedule unheard_;  // rooms in quarantine
+  Pulse unheard_changed_;
   std::vector<PeerId> gone_;  // lately, oldest first
 };
 

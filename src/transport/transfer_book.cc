@@ -1,7 +1,5 @@
 #include "transport/transfer_book.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "runtime/check.h"
@@ -74,16 +72,36 @@ void TransferBook::apply_late(const Notice& notice) {
   const auto found = quarantine_.find(notice.id);
   if (found != quarantine_.end() && found->second.source == notice.from) {
     if (notice.kind == NoticeKind::closed) {
+      recent_.insert(notice.id, found->second.cause);
       quarantine_.erase(found);
-      recent_.insert(notice.id);
       return;
     }
     if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
       // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
       answer(notice.id, notice.from, found->second.cause);
     }
+  } else if (notice.kind == NoticeKind::record) {
+    repeat_verdict(notice);
   }
   ++late_notices_;
+}
+
+void TransferBook::repeat_verdict(const Notice& record) {
+  const auto found = rooms_.find(record.id);
+  if (found != rooms_.end()) {
+    if (found->second.concluded() && found->second.source == record.from) {
+      answer(record.id, record.from, found->second.failure);
+    }
+  } else if (const auto* outcome = recent_.outcome(record.id)) {
+    answer(record.id, record.from, *outcome);
+  }
+}
+
+void TransferBook::answer_again(const TransferId& id) {
+  const auto found = quarantine_.find(id);
+  if (found != quarantine_.end()) {
+    answer(id, found->second.source, found->second.cause);
+  }
 }
 
 bool TransferBook::abandon(const TransferId& id, Failure cause) {
@@ -106,7 +124,6 @@ std::vector<TransferId> TransferBook::peer_gone(const PeerId& source, const Fail
       concluded.push_back(id);
     }
   }
-  std::ranges::sort(concluded);  // a hash map's order is not part of a reproducible run
   return concluded;
 }
 
@@ -120,7 +137,7 @@ Arrival TransferBook::take(const TransferId& id) {
   BATON_CHECK(found != rooms_.end() && found->second.concluded());
   Room room = std::move(found->second);
   rooms_.erase(found);
-  recent_.insert(id);
+  recent_.insert(id, room.failure);
   if (room.failure) {
     return Arrival(std::move(*room.failure));
   }

@@ -5,14 +5,17 @@
 //    |---failed, corrupt, abandoned-------> verdict failure --take()--> recent     pages: quarantine until closed
 //    '---closed early, peer gone----------> verdict failure --take()--> recent     pages: free at once
 //
+// A sender that repeats its record has not heard the answer and gets it again, while the room is remembered. Rooms are
+// kept in order of their ids, so that pages return and answers leave in an order that repeats itself.
+//
 // Pure: no clock, no tasks, no I/O. Answers that must be posted are collected for the caller. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -44,6 +47,10 @@ class TransferBook final {
   // Ends everything of a sender that cannot write any more. Returns the rooms that got their verdict by it.
   std::vector<TransferId> peer_gone(const PeerId& source, const Failure& cause);
 
+  // Answers the sender of a room in quarantine again: it may not have heard. Does nothing for another room.
+  void answer_again(const TransferId& id);
+
+  bool in_quarantine(const TransferId& id) const { return quarantine_.contains(id); }
   bool known(const TransferId& id) const { return rooms_.contains(id); }
   bool has_verdict(const TransferId& id) const;
   Arrival take(const TransferId& id);  // REQUIRES has_verdict(id); the room is recent afterwards
@@ -77,14 +84,15 @@ class TransferBook final {
 
   bool apply_open(Room& room, Notice notice);
   void apply_late(const Notice& notice);
+  void repeat_verdict(const Notice& record);
   void take_record(Room& room, const Notice& notice);
   void fail(const TransferId& id, Room& room, Failure cause, bool may_still_write);
   void answer(const TransferId& id, const PeerId& to, std::optional<Failure> failure);
 
   PeerId self_;
   std::string origin_;
-  std::unordered_map<TransferId, Room> rooms_;
-  std::unordered_map<TransferId, Quarantine> quarantine_;
+  std::map<TransferId, Room> rooms_;
+  std::map<TransferId, Quarantine> quarantine_;
   RecentIds recent_;
   std::vector<std::pair<PeerId, Notice>> answers_;
   std::uint64_t late_notices_ = 0;

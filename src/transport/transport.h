@@ -14,7 +14,11 @@
 //
 // Memory safety: pages of a landing belong to its sender until that sender has said that no write of its can land any
 // more. Abandoning or timing out gives a verdict at once, but the pages stay in quarantine until then, or until
-// peer_gone says that the sender cannot write again.
+// peer_gone says that the sender is lost; it is shut out first, so that no write of it can land afterwards.
+//
+// Every notice may be lost. The receiver asks a sender that keeps pages in quarantine again and again, and a sender
+// says of a room it has not open that nothing can land; finish() repeats what has not been answered. What was lost for
+// good ends at a deadline.
 //
 // Every object here lives on one rank's context and is used from that thread only. The rank spawns serve() of its
 // sender or receiver in a Scope; without it nothing is delivered.
@@ -61,6 +65,7 @@ class Outgoing {
 
   // Sends the record and waits for the target's answer that everything was counted. Called once, after every push has
   // completed; from then on nothing may write into direct_arena(), since the target may be using its pages already.
+  // Says record and writes again, with growing pauses, until the answer or the deadline.
   // Fails as push() does, and with timeout at the deadline. Cancelled: throws, and the hand-over has failed with
   // aborted on this side, though it may have arrived.
   virtual Task<Result<>> finish(SideRecord record, TimePoint deadline) = 0;
@@ -91,6 +96,7 @@ class KvSender {
 
   // Takes a landing up. Compares layout, model and sizes with this rank's, and the target with those that can be
   // reached; no byte moves before. Each landing is opened or refused, once; a second time is refused and harms nobody.
+  // One whose target has given the room up meanwhile is refused with the target's cause.
   virtual Opened open(const Landing& landing) = 0;
 
   // For a landing that will never be opened (request aborted, prompt refused, draining): its receiver gets the failure
@@ -101,7 +107,8 @@ class KvSender {
   // themselves, with an error.
   virtual void peer_gone(const PeerId& target) noexcept = 0;
 
-  // Delivers answers. Spawned once; runs until cancelled or the transport closes.
+  // Delivers answers, and answers for rooms that are not open. Spawned once; runs until cancelled or the transport
+  // closes.
   virtual Task<> serve() = 0;
 
   virtual std::size_t open_transfers() const noexcept = 0;  // Outgoing objects alive
@@ -158,11 +165,13 @@ class KvReceiver {
   // verdict that has come with its pages too. No effect on a room that is unknown.
   virtual void abandon(TransferId id, Failure cause) noexcept = 0;
 
-  // The peer cannot write any more (its process has ended, its connection and memory registration are torn down): its
-  // open rooms fail with peer_lost and its quarantined pages return.
+  // The peer is lost, whether it has ended or only seems to: it is shut out (Endpoint::fence), its open rooms fail with
+  // peer_lost and its quarantined pages return. REQUIRES, where the peer computes straight into this rank's memory
+  // (Outgoing::direct_arena), that it has really ended: such writes cannot be shut out.
   virtual void peer_gone(const PeerId& source) noexcept = 0;
 
-  // Takes notices in. Spawned once; runs until cancelled or the transport closes.
+  // Takes notices in, and repeats answers that were not heard. Spawned once; runs until cancelled or the transport
+  // closes.
   virtual Task<> serve() = 0;
 
   virtual std::size_t open_transfers() const noexcept = 0;  // rooms without a verdict, or whose verdict nobody took yet

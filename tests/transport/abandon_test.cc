@@ -55,23 +55,18 @@ TEST_CASE("abandon: a waiting arrived() gets the cause at once, and the sender i
   }
 }
 
-TEST_CASE("abandon: before the landing was opened, the sender learns it with its first chunk") {
+TEST_CASE("abandon: before the landing was opened, the pages return at once and the landing cannot be opened") {
   Pair pair(MemoryMode::copying);
   const Landing landing = pair.decode.expect(1, kTokens);
   pair.decode.receiver.abandon(landing.id, client_left());
-  pair.settle();
-  CHECK(pair.decode.receiver.open_transfers() == 0);
   CHECK(pair.decode.receiver.quarantined() == 1);
-  {
-    const Opened opened = pair.prefill.sender.open(landing);
-    REQUIRE(opened.outgoing != nullptr);
-    run(pair.context, pair.compute_and_push(*opened.outgoing, 0, 2));
-    pair.settle();
-    CHECK(opened.outgoing->failure()->code == Errc::aborted);
-    CHECK(pair.decode.pool.quarantined() == 5);
-  }
   pair.settle();
   CHECK(pair.decode.at_rest());
+  const Opened opened = pair.prefill.sender.open(landing);
+  CHECK(opened.outgoing == nullptr);
+  CHECK(opened.refusal.message == "the client went away");
+  pair.settle();
+  CHECK(pair.decode.receiver.late_notices() == 0);  // the refusal says nothing that has not been said
 }
 
 TEST_CASE("abandon: where nobody waits the room is forgotten, an arrived prompt with its pages") {

@@ -18,6 +18,7 @@
 #include "runtime/scope.h"
 #include "runtime/sleep.h"
 #include "sim/sim_context.h"
+#include "transport/endpoint_outgoing.h"
 #include "transport/endpoint_receiver.h"
 #include "transport/endpoint_sender.h"
 #include "transport/faulty/faulty_endpoint.h"
@@ -114,7 +115,8 @@ struct DecodeSide {
   bool at_rest() const { return pool.drained() && receiver.open_transfers() == 0 && receiver.quarantined() == 0; }
 };
 
-// One prefill and one decode rank in virtual time, with the plan's faults on everything that prefill sends.
+// One prefill and one decode rank in virtual time, with the plan's faults on everything that prefill sends, and those
+// of answers on what decode sends.
 struct Pair {
   SimContext context;
   InMemoryHub hub;
@@ -123,15 +125,18 @@ struct Pair {
   Scope background;
 
   explicit Pair(MemoryMode mode, FaultPlan* plan = nullptr, std::uint32_t pages = 16,
-                const KvLayout& layout = tiny_layout())
+                const KvLayout& layout = tiny_layout(), FaultPlan* answers = nullptr)
       : hub(mode),
         prefill(context, hub, 0, plan, layout, pages),
-        decode(context, hub, 0, nullptr, layout, pages),
+        decode(context, hub, 0, answers, layout, pages),
         background(context, "background") {
     background.spawn("sender", prefill.sender.serve());
     background.spawn("receiver", decode.receiver.serve());
     if (prefill.faulty) {
       background.spawn("faults", prefill.faulty->run());
+    }
+    if (decode.faulty) {
+      background.spawn("faults", decode.faulty->run());
     }
   }
   Pair(const Pair&) = delete;

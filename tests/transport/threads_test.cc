@@ -106,6 +106,9 @@ class TwoThreads {
 
   Task<> prefill_room(Landing landing) {
     const Opened opened = prefill_.sender.open(landing);
+    if (!opened) {
+      co_return;  // abandoned before the landing came
+    }
     Outgoing& outgoing = *opened.outgoing;
     for (std::uint32_t page = 0; page < kPages && !outgoing.failure(); ++page) {
       // Every room has other source pages than those that may be under way with it.

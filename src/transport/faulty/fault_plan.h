@@ -14,7 +14,7 @@ namespace baton {
 enum class FaultKind : std::uint8_t {
   none,
   delay,      // the operation takes place later, by `delay`; others may overtake it
-  drop,       // a write: reported as done, but no byte and no notice arrives; a notice: never arrives
+  drop,       // a write: applied and reported as done, but its notice never arrives; a notice: never arrives
   hold_back,  // a notice: delivered after the one that follows it, at the latest after `delay`; a write: as delay
   duplicate,  // a write: applied twice, its notice posted twice; a notice: delivered at once and again after `delay`
   fail,       // a write: after `delay` transfer_failed, no byte applied; a notice: as drop
@@ -33,6 +33,8 @@ struct FaultPoint {
   std::uint64_t operation = 0;
   bool is_write = false;
   NoticeKind notice = NoticeKind::written;  // of a notice, or the one a write carries
+  TransferId id;                            // the room; none for a write that carries no notice
+  PeerId to;                                // where it goes
 };
 
 class FaultPlan {

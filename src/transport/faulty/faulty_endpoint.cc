@@ -44,14 +44,12 @@ Task<> FaultyEndpoint::run() {
 }
 
 Task<Result<>> FaultyEndpoint::write(KvWrite write) {
-  const Fault fault = decide(true, NoticeKind::written);
+  const TransferId id = write.notice ? write.notice->id : TransferId();
+  const Fault fault = decide(true, NoticeKind::written, id, write.target);
   std::optional<Notice> notice = std::exchange(write.notice, std::nullopt);
   const PeerId target = write.target;
   if (fault.kind == FaultKind::delay || fault.kind == FaultKind::hold_back || fault.kind == FaultKind::fail) {
     co_await sleep_until(context_, context_.now() + fault.delay);
-  }
-  if (fault.kind == FaultKind::drop) {
-    co_return Result<>();
   }
   if (fault.kind == FaultKind::fail) {
     co_return Errc::transfer_failed;
@@ -67,7 +65,7 @@ Task<Result<>> FaultyEndpoint::write(KvWrite write) {
     co_await inner_.write(std::move(first));
   }
   const Result<> written = co_await inner_.write(std::move(write));
-  if (written && notice) {
+  if (written && notice && fault.kind != FaultKind::drop) {
     if (twice) {
       post(target, *notice);
     }
@@ -77,7 +75,7 @@ Task<Result<>> FaultyEndpoint::write(KvWrite write) {
 }
 
 void FaultyEndpoint::post(const PeerId& to, Notice notice) noexcept {
-  const Fault fault = decide(false, notice.kind);
+  const Fault fault = decide(false, notice.kind, notice.id, to);
   switch (fault.kind) {
     case FaultKind::none:
       deliver(to, std::move(notice));
@@ -106,11 +104,13 @@ void FaultyEndpoint::post(const PeerId& to, Notice notice) noexcept {
   }
 }
 
-Fault FaultyEndpoint::decide(bool is_write, NoticeKind notice) {
+Fault FaultyEndpoint::decide(bool is_write, NoticeKind notice, const TransferId& id, const PeerId& to) {
   FaultPoint point;
   point.operation = operations_++;
   point.is_write = is_write;
   point.notice = notice;
+  point.id = id;
+  point.to = to;
   const Fault fault = plan_.next(point);
   faults_ += fault.kind == FaultKind::none ? 0 : 1;
   return fault;

@@ -33,6 +33,7 @@ class FaultyEndpoint final : public Endpoint {
   std::uint64_t memory_key() const noexcept override { return inner_.memory_key(); }
   std::byte* direct_arena(const Landing& landing) noexcept override { return inner_.direct_arena(landing); }
   std::optional<Failure> check(const Landing& landing) override { return inner_.check(landing); }
+  void fence(const PeerId& peer) noexcept override { inner_.fence(peer); }
   Task<Result<>> write(KvWrite write) override;
   void post(const PeerId& to, Notice notice) noexcept override;
   Task<std::optional<Notice>> next() override { return inner_.next(); }
@@ -45,7 +46,7 @@ class FaultyEndpoint final : public Endpoint {
     Notice notice;
   };
 
-  Fault decide(bool is_write, NoticeKind notice);
+  Fault decide(bool is_write, NoticeKind notice, const TransferId& id, const PeerId& to);
   Due post_later(const PeerId& to, Notice notice, Duration delay);
   void deliver(const PeerId& to, Notice notice);
   void release_held();

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <shared_mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,7 +22,72 @@ constexpr std::size_t kSliceBytes = std::size_t{1} << 20;
 // A few notices a room and thousands of rooms: who has more waiting does not run any more.
 constexpr std::size_t kInboxMax = std::size_t{1} << 18;
 
+bool fits(const KvWrite& write, const KvArena& arena) {
+  return std::ranges::all_of(write.runs, [&](const PageRun& run) {
+    const std::size_t bytes = run.pages * write.page_bytes;
+    return bytes <= arena.bytes() && run.target * write.page_bytes <= arena.bytes() - bytes;
+  });
+}
+
+// How far a write has been copied.
+struct Progress {
+  std::size_t run = 0;
+  std::size_t bytes = 0;  // of that run
+};
+
+// Copies on from there, at most a slice. True while something is left.
+bool copy_slice(const KvWrite& write, KvArena& arena, Progress& progress) {
+  std::size_t room = kSliceBytes;
+  while (progress.run < write.runs.size() && room > 0) {
+    const PageRun& run = write.runs[progress.run];
+    const std::size_t bytes = run.pages * write.page_bytes;
+    const std::size_t slice = std::min(bytes - progress.bytes, room);
+    std::memcpy(arena.base() + run.target * write.page_bytes + progress.bytes,
+                write.source_arena + run.source * write.page_bytes + progress.bytes, slice);
+    room -= slice;
+    progress.bytes += slice;
+    if (progress.bytes == bytes) {
+      progress = {progress.run + 1, 0};
+    }
+  }
+  return progress.run < write.runs.size();
+}
+
 }  // namespace
+
+// The way into one rank's arena, on any thread. A copy holds it shared for one slice; shutting somebody out takes it
+// alone, and so waits for slices that are being copied and comes before every later one.
+class InMemoryHub::Gate final {
+ public:
+  // Runs the copy if the writer may pass; false if not.
+  template <class Copy>
+  bool pass(const PeerId& writer, Copy copy) {
+    const std::shared_lock lock(mutex_);
+    if (closed_ || fenced_.contains(writer)) {
+      return false;
+    }
+    copy();
+    return true;
+  }
+
+  void fence(const PeerId& writer) {
+    const std::unique_lock lock(mutex_);
+    fenced_.insert(writer);
+  }
+  void forget(const PeerId& writer) {
+    const std::unique_lock lock(mutex_);
+    fenced_.erase(writer);
+  }
+  void close() {
+    const std::unique_lock lock(mutex_);
+    closed_ = true;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::set<PeerId> fenced_;  // of the writers attached: one that has ended is forgotten, since it cannot come again
+  bool closed_ = false;
+};
 
 class InMemoryEndpoint final : public Endpoint {
  public:
@@ -60,28 +128,29 @@ class InMemoryEndpoint final : public Endpoint {
     return std::nullopt;
   }
 
+  void fence(const PeerId& peer) noexcept override { hub_.fence(self_, peer); }
+
   Task<Result<>> write(KvWrite write) override {
     const auto target = hub_.find(write.target);
     if (!target || target->arena == nullptr || target->memory_key != write.memory_key) {
       co_return Errc::peer_lost;
     }
-    std::size_t copied = 0;  // since the others had their turn
-    for (const PageRun& run : write.runs) {
-      const std::byte* source = write.source_arena + run.source * write.page_bytes;
-      const std::size_t offset = run.target * write.page_bytes;
-      const std::size_t bytes = run.pages * write.page_bytes;
-      if (bytes > target->arena->bytes() || offset > target->arena->bytes() - bytes) {
-        co_return Errc::transfer_failed;
+    Progress progress;
+    for (bool more = true, first = true; more; first = false) {
+      if (!first) {
+        co_await yield(context_);  // others on this context have their turn
       }
-      for (std::size_t done = 0; done < bytes;) {
-        const std::size_t slice = std::min(bytes - done, kSliceBytes - copied);
-        std::memcpy(target->arena->base() + offset + done, source + done, slice);
-        done += slice;
-        copied += slice;
-        if (copied == kSliceBytes) {
-          copied = 0;
-          co_await yield(context_);
-        }
+      // The arena may have ended since the look-up: it is touched behind the gate only.
+      bool fitting = true;
+      const bool passed = target->gate->pass(self_, [&] {
+        fitting = !first || fits(write, *target->arena);
+        more = fitting && copy_slice(write, *target->arena, progress);
+      });
+      if (!passed) {
+        co_return Errc::peer_lost;
+      }
+      if (!fitting) {
+        co_return Errc::transfer_failed;
       }
     }
     if (write.notice) {
@@ -116,7 +185,7 @@ std::unique_ptr<Endpoint> InMemoryHub::attach(Context& context, const PeerId& se
   const std::lock_guard lock(mutex_);
   const std::uint64_t key = arena != nullptr ? next_key_++ : 0;
   auto endpoint = std::make_unique<InMemoryEndpoint>(*this, context, self, key);
-  const bool first = ranks_.try_emplace(self, Rank{endpoint->inbox(), arena, key}).second;
+  const bool first = ranks_.try_emplace(self, Rank{endpoint->inbox(), arena, key, std::make_shared<Gate>()}).second;
   BATON_CHECK(first, to_string(self));
   return endpoint;
 }
@@ -133,8 +202,27 @@ std::optional<InMemoryHub::Rank> InMemoryHub::find(const PeerId& peer) const {
 }
 
 void InMemoryHub::detach(const PeerId& peer) noexcept {
-  const std::lock_guard lock(mutex_);
-  ranks_.erase(peer);
+  std::shared_ptr<Gate> own;
+  std::vector<std::shared_ptr<Gate>> others;
+  {
+    const std::lock_guard lock(mutex_);
+    own = ranks_.at(peer).gate;
+    ranks_.erase(peer);
+    for (const auto& [other, rank] : ranks_) {
+      others.push_back(rank.gate);
+    }
+  }
+  own->close();
+  for (const auto& gate : others) {
+    gate->forget(peer);
+  }
+}
+
+void InMemoryHub::fence(const PeerId& target, const PeerId& writer) noexcept {
+  const auto rank = find(target);
+  if (rank && find(writer)) {
+    rank->gate->fence(writer);
+  }
 }
 
 void InMemoryHub::deliver(const PeerId& to, Notice notice) noexcept {

@@ -5,7 +5,9 @@
 //   copying  arenas are apart, as on two devices: pages are copied by the sending rank's thread, in slices
 //
 // One hub a process, made first and destroyed last, shared by all ranks; its members may be called from any thread.
-// Arenas outlive every endpoint of the hub. Ranks may run on one context (a simulation) or on one thread each.
+// A rank's arena outlives its endpoint: when that ends no copy into it is under way, and none begins. In shared mode
+// whoever computes in the arena must have stopped before. Ranks may run on one context (a simulation) or on one thread
+// each.
 #pragma once
 
 #include <cstddef>
@@ -40,15 +42,18 @@ class InMemoryHub final {
 
  private:
   friend class InMemoryEndpoint;
+  class Gate;
 
   struct Rank {
     Mailbox<Notice>::Sender inbox;
     KvArena* arena = nullptr;
     std::uint64_t memory_key = 0;
+    std::shared_ptr<Gate> gate;  // every copy into the arena passes through it
   };
 
   std::optional<Rank> find(const PeerId& peer) const;
   void detach(const PeerId& peer) noexcept;
+  void fence(const PeerId& target, const PeerId& writer) noexcept;
   void deliver(const PeerId& to, Notice notice) noexcept;
 
   MemoryMode mode_;
