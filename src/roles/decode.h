@@ -21,6 +21,7 @@
 #include "roles/control_link.h"
 #include "roles/deadlines.h"
 #include "roles/decode_room.h"
+#include "roles/peer_watch.h"
 #include "roles/policy/admission.h"
 #include "roles/policy/mixed_batch.h"
 #include "roles/rank_metrics.h"
@@ -54,6 +55,7 @@ struct DecodeParts {
   KvArena& arena;
   KvPool& pool;
   ControlLink& link;
+  PeerWatch& peers;
   const TextRules& rules;
   RankMetrics& metrics;
   EventTrace& trace;
@@ -79,7 +81,7 @@ class DecodeRank final {
   bool drained() const noexcept;
 
  private:
-  // decode.cc: rooms come and go
+  // decode.cc: life and messages
   Task<> live();
   Task<> listen();
   void take(Job job);
@@ -87,6 +89,8 @@ class DecodeRank final {
   void take(CancelRoom cancel);
   void take(LegFailed failed);
   void take(PeersGone gone);
+
+  // decode_rooms.cc: rooms end
   void refuse(const Job& job, Failure cause);
   void fail(DecodeRoom& room, Failure cause);
   void finish(DecodeRoom& room);

@@ -15,11 +15,13 @@ struct Node::PrefillSlot {
   std::unique_ptr<KvArena> arena;
   std::unique_ptr<KvPool> pool;
   RankMetrics metrics;
+  PeerWatch peers;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvSender> sender;
   std::unique_ptr<PrefillRank> rank;
 
-  PrefillSlot(PeerId self_in, MetricsRegistry& registry) : self(self_in), metrics(registry, self_in.rank) {}
+  PrefillSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, MetricsRegistry& registry)
+      : self(self_in), metrics(registry, self_in.rank), peers(context, self_in, link, std::move(watch)) {}
 };
 
 struct Node::DecodeSlot {
@@ -27,15 +29,18 @@ struct Node::DecodeSlot {
   KvArena arena;
   KvPool pool;
   RankMetrics metrics;
+  PeerWatch peers;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvReceiver> receiver;
   std::unique_ptr<DecodeRank> rank;
 
-  DecodeSlot(PeerId self_in, const KvLayout& layout, const NodeConfig& config, MetricsRegistry& registry)
+  DecodeSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, const KvLayout& layout,
+             const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
         arena(layout, config.decode_pages),
         pool(layout, config.decode_pages, config.poison ? &arena : nullptr),
-        metrics(registry, self_in.rank) {}
+        metrics(registry, self_in.rank),
+        peers(context, self_in, link, std::move(watch)) {}
 };
 
 namespace {
@@ -53,6 +58,15 @@ void check_config(const NodeConfig& config) {
   }
   if (config.decode_pages == 0) {
     throw Error(Errc::invalid_argument, "the decode pool has no pages: give it more memory");
+  }
+  if (config.liveness.period > Duration::zero()) {
+    if (config.liveness.missed == 0) {
+      throw Error(Errc::invalid_argument, "a rank must be allowed to miss a heartbeat");
+    }
+    if (!config.copying && !config.aggregated) {
+      throw Error(Errc::invalid_argument,
+                  "ranks cannot be given up while they share memory: nothing would keep their writes out");
+    }
   }
   if (config.copying && !config.aggregated && config.prefill_pages == 0) {
     throw Error(Errc::invalid_argument, "the prefill pool has no pages: give it more memory");
@@ -98,6 +112,7 @@ void Node::build_routers() {
   for (std::uint32_t i = 0; i < config_.routers; ++i) {
     RouterConfig router = config_.router;
     router.index = i;
+    router.liveness = config_.liveness;
     router.seed += i * kSeedStride;
     const RankId self{Role::router, i};
     routers_.push_back(std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics));
@@ -120,6 +135,10 @@ ControlLink& Node::link_of(RankId self) {
   return world_.decorate_link ? world_.decorate_link(self, link_) : link_;
 }
 
+PeerWatchConfig Node::watch_config() const {
+  return {config_.liveness, config_.routers, world_.expelled};
+}
+
 void Node::build(RankId rank) {
   const PeerId self = draw_peer(rank);
   peers_[rank] = self;
@@ -134,7 +153,9 @@ void Node::build(RankId rank) {
 void Node::build_decode(RankId rank, PeerId self) {
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<DecodeSlot>(self, engine.kv_layout(), config_, world_.metrics);
+  ControlLink& link = link_of(rank);
+  auto slot =
+      std::make_unique<DecodeSlot>(context, self, link, watch_config(), engine.kv_layout(), config_, world_.metrics);
   if (!config_.aggregated) {
     slot->endpoint = hub_.attach(context, slot->self, &slot->arena);
     slot->receiver = std::make_unique<EndpointReceiver>(context, decorated(context, *slot->endpoint),
@@ -142,8 +163,8 @@ void Node::build_decode(RankId rank, PeerId self) {
   }
   DecodeConfig decode = config_.decode;
   decode.local_prefill = config_.aggregated;
-  DecodeParts parts{context,    slot->self,    engine, slot->receiver.get(), slot->arena,
-                    slot->pool, link_of(rank), rules_, slot->metrics,        traces_.at(rank)};
+  DecodeParts parts{context, slot->self,  engine, slot->receiver.get(), slot->arena,     slot->pool,
+                    link,    slot->peers, rules_, slot->metrics,        traces_.at(rank)};
   slot->rank = std::make_unique<DecodeRank>(parts, decode);
   link_.attach(rank, slot->rank->inbox().sender());
   decode_[rank] = std::move(slot);
@@ -152,7 +173,8 @@ void Node::build_decode(RankId rank, PeerId self) {
 void Node::build_prefill(RankId rank, PeerId self) {
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
-  auto slot = std::make_unique<PrefillSlot>(self, world_.metrics);
+  ControlLink& link = link_of(rank);
+  auto slot = std::make_unique<PrefillSlot>(context, self, link, watch_config(), world_.metrics);
   if (config_.copying) {
     slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages);
     slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
@@ -161,8 +183,8 @@ void Node::build_prefill(RankId rank, PeerId self) {
   slot->endpoint = hub_.attach(context, slot->self, nullptr);
   slot->sender = std::make_unique<EndpointSender>(context, decorated(context, *slot->endpoint), engine.kv_layout(),
                                                   config_.model_hash);
-  PrefillParts parts{context,          slot->self,    engine, *slot->sender, slot->arena.get(),
-                     slot->pool.get(), link_of(rank), rules_, slot->metrics, traces_.at(rank)};
+  PrefillParts parts{context, slot->self,  engine, *slot->sender, slot->arena.get(), slot->pool.get(),
+                     link,    slot->peers, rules_, slot->metrics, traces_.at(rank)};
   slot->rank = std::make_unique<PrefillRank>(parts, config_.prefill);
   link_.attach(rank, slot->rank->inbox().sender());
   prefill_[rank] = std::move(slot);

@@ -18,6 +18,7 @@
 #include "roles/decode.h"
 #include "roles/local_link.h"
 #include "roles/membership.h"
+#include "roles/peer_watch.h"
 #include "roles/prefill.h"
 #include "roles/rank_metrics.h"
 #include "roles/router.h"
@@ -43,10 +44,11 @@ struct NodeConfig {
   Liveness liveness;       // heartbeats of the ranks; none where all end together with the process
   PrefillConfig prefill;
   DecodeConfig decode;
-  RouterConfig router;  // max_context, vocab_size and index are filled in
+  RouterConfig router;  // max_context, vocab_size, liveness and index are filled in
 };
 
-// What differs between the worlds. Everything outlives the node. A factory may give the same object every time.
+// What differs between the worlds. Everything outlives the node. A factory gives the same object every time in one
+// life of the rank.
 struct NodeWorld {
   Context& front;
   std::function<Context&(RankId)> context;
@@ -114,6 +116,7 @@ class Node final {
   void build_routers();
   PeerId draw_peer(RankId rank);
   ControlLink& link_of(RankId self);
+  PeerWatchConfig watch_config() const;
   Endpoint& decorated(Context& context, Endpoint& endpoint) const;
 
   NodeWorld world_;

@@ -22,6 +22,7 @@ PrefillRank::PrefillRank(PrefillParts parts, PrefillConfig config)
 
 Task<> PrefillRank::run() {
   scope_.spawn("serve", parts_.sender.serve());
+  scope_.spawn("heartbeat", parts_.peers.beat());
   scope_.spawn("listen", listen());
   scope_.spawn("compute", compute());
   scope_.spawn("deadlines", watch_deadlines());
@@ -41,11 +42,7 @@ void PrefillRank::stop() {
   parts_.context.post([this] {
     stopping_ = true;
     const Failure cause(Errc::unavailable, to_string(parts_.self.rank), "the rank is shutting down");
-    std::vector<PrefillRoom*> open_rooms;
-    for (const auto& [id, room] : rooms_) {
-      open_rooms.push_back(room.get());
-    }
-    for (PrefillRoom* room : open_rooms) {
+    for (PrefillRoom* room : in_order(rooms_)) {
       fail(*room, cause);
     }
     for (const auto& [id, landing] : early_landings_) {
@@ -138,130 +135,14 @@ void PrefillRank::take(LegFailed failed) {
 }
 
 void PrefillRank::take(PeersGone gone) {
-  for (const PeerId& peer : gone.peers) {
+  for (const PeerId& peer : parts_.peers.learn(gone)) {
     parts_.sender.peer_gone(peer);
-  }
-}
-
-// Decode has pages for the room. Where its arena can be computed into, the engine writes them directly.
-void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
-  if (room.failure || room.outgoing) {
-    return parts_.sender.refuse(landing, room.failure ? *room.failure
-                                                      : Failure(Errc::corrupt, to_string(parts_.self.rank),
-                                                                "a second landing for the same room"));
-  }
-  if (landing.prompt_tokens != room.prompt_tokens() || landing.first_position != 0) {
-    Failure cause(Errc::corrupt, to_string(parts_.self.rank),
-                  fmt::format("the landing is for {} tokens from {}, the prompt has {}", landing.prompt_tokens,
-                              landing.first_position, room.prompt_tokens()));
-    parts_.sender.refuse(landing, cause);
-    return fail(room, std::move(cause));
-  }
-  Opened opened = parts_.sender.open(landing);
-  if (!opened) {
-    return fail(room, std::move(opened.refusal));
-  }
-  room.outgoing = std::move(opened.outgoing);
-  room.landed = parts_.context.now();
-  move(room, PrefillRoom::State::waiting);
-  note("waiting", room.job.room, landing.pages.size());
-  scope_.spawn("send", send_room(room));  // which closes the room in the end, also when it fails below
-  if (std::byte* direct = room.outgoing->direct_arena(); direct != nullptr) {
-    room.arena = direct;
-    room.pages = landing.pages;
-  } else if (parts_.pool == nullptr) {
-    return fail(room, Failure(Errc::internal, to_string(parts_.self.rank), "no pages of its own to compute into"));
-  } else if (parts_.pool->layout().pages_for(room.prompt_tokens()) > parts_.pool->capacity()) {
-    return fail(room, Failure(Errc::too_large, to_string(parts_.self.rank),
-                              fmt::format("the prompt has {} tokens, the prefill pool holds {}", room.prompt_tokens(),
-                                          std::uint64_t{parts_.pool->capacity()} * parts_.pool->layout().page_tokens)));
-  }
-  work_.notify();
-}
-
-// The first cause ends the room. Whoever is using it (a step, its send task) finishes first; close() is the end.
-void PrefillRank::fail(PrefillRoom& room, Failure cause) {
-  if (room.failure) {
-    return;
-  }
-  room.failure = std::move(cause);
-  if (!room.outgoing) {
-    parts_.link.post(room.job.decode.rank, LegFailed(room.job.room, parts_.self.rank, *room.failure));
-    return close(room);
-  }
-  room.outgoing->fail(*room.failure);
-  room.progress.notify();
-}
-
-// Forgets the room; the last thing that happens to it. Destroying `outgoing` tells decode that no write follows.
-void PrefillRank::close(PrefillRoom& room) {
-  take_out(queue(room.state), room);
-  const RoomId id = room.job.room;
-  note("over", id, room.computed, room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
-  if (room.failure) {
-    parts_.link.post_router(room.job.router, LegFailed(id, parts_.self.rank, *room.failure));
-  } else {
-    parts_.link.post_router(room.job.router, PrefillDone(id));
-  }
-  deadlines_.remove(room.job.deadline, id);
-  tombstones_.add(id, room.failure, parts_.context.now());
-  rooms_.erase(id);
-  deadline_.notify();
-  work_.notify();  // its pages may be what another room waits for
-  room_gone_.notify();
-  update_metrics();
-}
-
-// A job that never gets a room here: both the other leg and the router hear why.
-void PrefillRank::refuse(const Job& job, Failure cause) {
-  if (const auto early = early_landings_.find(job.room); early != early_landings_.end()) {
-    parts_.sender.refuse(early->second, cause);
-    early_landings_.erase(early);
-  }
-  parts_.link.post(job.decode.rank, LegFailed(job.room, parts_.self.rank, cause));
-  parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));
-  tombstones_.add(job.room, std::move(cause), parts_.context.now());
-  deadline_.notify();
-}
-
-Task<> PrefillRank::watch_deadlines() {
-  for (;;) {
-    const TimePoint now = parts_.context.now();
-    while (const std::optional<RoomId> id = deadlines_.expired(now)) {
-      PrefillRoom& room = *rooms_.at(*id);
-      deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
-      fail(room, Failure(Errc::timeout, to_string(parts_.self.rank), "the request's deadline passed during prefill"));
+    for (PrefillRoom* room : in_order(rooms_)) {
+      if (room->job.decode == peer) {
+        fail(*room, Failure(Errc::peer_lost, to_string(parts_.self.rank), to_string(peer) + " is gone"));
+      }
     }
-    const TimePoint next = std::min(deadlines_.next(), tombstones_.expire(now));
-    co_await deadline_.wait_until(next);
-  }
-}
-
-void PrefillRank::move(PrefillRoom& room, PrefillRoom::State to) {
-  take_out(queue(room.state), room);
-  room.state = to;
-  put_in(queue(to), room);
-}
-
-RoomQueue<PrefillRoom>& PrefillRank::queue(PrefillRoom::State state) {
-  switch (state) {
-    case PrefillRoom::State::bootstrap:
-      return bootstrap_;
-    case PrefillRoom::State::waiting:
-      return waiting_;
-    case PrefillRoom::State::inflight:
-      return inflight_;
-  }
-  return bootstrap_;
-}
-
-void PrefillRank::update_metrics() {
-  parts_.metrics.queue("bootstrap", bootstrap_.size());
-  parts_.metrics.queue("waiting", waiting_.size());
-  parts_.metrics.queue("inflight", inflight_.size());
-  parts_.metrics.queue("early_landings", early_landings_.size());
-  if (parts_.pool != nullptr) {
-    parts_.metrics.pool(*parts_.pool);
+    std::erase_if(early_landings_, [&peer](const auto& entry) { return entry.second.target == peer; });
   }
 }
 

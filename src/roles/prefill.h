@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "roles/control_link.h"
 #include "roles/deadlines.h"
 #include "roles/output.h"
+#include "roles/peer_watch.h"
 #include "roles/policy/prefill_batch.h"
 #include "roles/prefill_room.h"
 #include "roles/rank_metrics.h"
@@ -48,6 +50,7 @@ struct PrefillParts {
   KvArena* arena;  // own pages for targets that cannot be computed into; null where all can
   KvPool* pool;    // accounting of arena
   ControlLink& link;
+  PeerWatch& peers;
   const TextRules& rules;
   RankMetrics& metrics;
   EventTrace& trace;
@@ -70,6 +73,7 @@ class PrefillRank final {
   bool drained() const noexcept;
 
  private:
+  // prefill.cc: life and messages
   Task<> live();
   Task<> listen();
   void take(Job job);
@@ -78,24 +82,27 @@ class PrefillRank final {
   void take(LegFailed failed);
   void take(PeersGone gone);
 
+  // prefill_rooms.cc: they come and go
   void open(PrefillRoom& room, const Landing& landing);
-  bool find_pages(PrefillRoom& room);
-
-  Task<> compute();
-  StepBatch form_step(std::vector<PrefillRoom*>& rooms);
-  void end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepOutput& output);
-  void step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure);
-
-  Task<> send_room(PrefillRoom& room);
-  Task<Result<>> push_pages(PrefillRoom& room, std::uint32_t ready);
-  Task<Result<>> finish_room(PrefillRoom& room);
-
   Task<> watch_deadlines();
   void fail(PrefillRoom& room, Failure cause);
   void close(PrefillRoom& room);
   void move(PrefillRoom& room, PrefillRoom::State to);
   RoomQueue<PrefillRoom>& queue(PrefillRoom::State state);
   void refuse(const Job& job, Failure cause);
+
+  // prefill_step.cc
+  Task<> compute();
+  bool find_pages(PrefillRoom& room);
+  StepBatch form_step(std::vector<PrefillRoom*>& rooms);
+  void end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepOutput& output);
+  void step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure);
+
+  // prefill_send.cc
+  Task<> send_room(PrefillRoom& room);
+  Task<Result<>> push_pages(PrefillRoom& room, std::uint32_t ready);
+  Task<Result<>> finish_room(PrefillRoom& room);
+
   void update_metrics();
   void note(const char* event, RoomId room, std::uint64_t a = 0, std::uint64_t b = 0) {
     parts_.trace.record(parts_.context.now(), parts_.self.rank, event, room.value, a, b);
@@ -106,7 +113,7 @@ class PrefillRank final {
   Scope scope_;
   Mailbox<RankMessage> inbox_;
   std::unordered_map<RoomId, std::unique_ptr<PrefillRoom>> rooms_;
-  std::unordered_map<RoomId, Landing> early_landings_;  // decode was faster than the router's job
+  std::map<RoomId, Landing> early_landings_;  // decode was faster than the router's job
   RoomQueue<PrefillRoom> bootstrap_;
   RoomQueue<PrefillRoom> waiting_;
   RoomQueue<PrefillRoom> inflight_;

@@ -16,32 +16,13 @@ std::vector<double> stage_buckets() {
   return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120};
 }
 
+std::vector<PeerId> members(const RouterRanks& ranks) {
+  std::vector<PeerId> all = ranks.prefill;
+  all.insert(all.end(), ranks.decode.begin(), ranks.decode.end());
+  return all;
+}
+
 }  // namespace
-
-// What the router knows of one open request.
-struct Router::Room {
-  RoomId id;
-  std::shared_ptr<const GenerationRequest> request;
-  Sample* sample;
-  std::size_t prefill;  // indices into ranks_
-  std::size_t decode;
-  TimePoint arrived;
-  TimePoint deadline;
-  bool prefill_open = true;  // its prompt counts as the prefill rank's load
-
-  Room(RoomId id_in, std::shared_ptr<const GenerationRequest> request_in, Sample& sample_in, std::size_t prefill_in,
-       std::size_t decode_in, TimePoint arrived_in, TimePoint deadline_in)
-      : id(id_in),
-        request(std::move(request_in)),
-        sample(&sample_in),
-        prefill(prefill_in),
-        decode(decode_in),
-        arrived(arrived_in),
-        deadline(deadline_in) {}
-
-  std::uint64_t prefill_tokens() const { return request->prompt.size(); }
-  std::uint64_t decode_tokens() const { return request->prompt.size() + request->stop.max_tokens; }
-};
 
 Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics)
     : context_(context),
@@ -52,6 +33,7 @@ Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterCon
       inbox_(context, "router inbox"),
       prefill_load_(ranks_.prefill.size()),
       decode_load_(ranks_.decode.size()),
+      membership_(members(ranks_), config.liveness),
       deadline_(context, "router deadlines"),
       room_gone_(context, "router rooms"),
       stopped_(context, "router stop"),
@@ -64,6 +46,7 @@ Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterCon
                                                 "Where the time of a sample went; the stages sum to its total",
                                                 stage_buckets(), {{"stage", to_string(static_cast<Stage>(i))}}));
   }
+  refresh_ranks();
 }
 
 Router::~Router() = default;
@@ -97,6 +80,7 @@ Task<> Router::drain(TimePoint deadline) {
   for (const auto& [id, room] : rooms_) {
     left.push_back(id);
   }
+  std::sort(left.begin(), left.end());
   for (const RoomId id : left) {
     end(id, Failure(Errc::unavailable, kOrigin, "the server is shutting down"), std::nullopt);
   }
@@ -169,8 +153,11 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   const TimePoint now = context_.now();
   const Duration limit = request.time_limit > Duration::zero() ? request.time_limit : config_.time_limit;
   auto shared = std::make_shared<const GenerationRequest>(std::move(request));
-  auto owned = std::make_unique<Room>(draw_room(), shared, sample, *prefill, *decode, now, now + limit);
-  Room& room = *owned;
+  const PeerId to_decode = ranks_.decode[*decode];
+  const PeerId to_prefill = aggregated ? to_decode : ranks_.prefill[*prefill];
+  auto owned = std::make_unique<RouterRoom>(draw_room(), shared, sample, RouterLeg{*prefill, to_prefill},
+                                            RouterLeg{*decode, to_decode}, now, add_saturating(now, limit));
+  RouterRoom& room = *owned;
   sample.opened(room.id, now);
   prefill_load_[*prefill].outstanding_tokens += room.prefill_tokens();
   decode_load_[*decode].outstanding_tokens += room.decode_tokens();
@@ -178,8 +165,6 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   deadline_.notify();
   rooms_.emplace(room.id, std::move(owned));
   open_gauge_.add(1);
-  const PeerId to_decode = ranks_.decode[*decode];
-  const PeerId to_prefill = aggregated ? to_decode : ranks_.prefill[*prefill];
   if (!aggregated) {
     link_.post(to_prefill.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
   }
@@ -187,90 +172,9 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   return true;
 }
 
-Task<> Router::listen() {
-  while (std::optional<RouterMessage> message = co_await inbox_.recv()) {
-    std::visit([this](auto& body) { take(std::move(body)); }, *message);
-  }
-}
-
-void Router::take(RoomEvents message) {
-  for (RoomEvent& event : message.events) {
-    if (const auto found = rooms_.find(event.room); found != rooms_.end()) {
-      deliver(*found->second, std::move(event.event));
-    }
-  }
-}
-
-void Router::take(LegFailed message) {
-  end(message.room, std::move(message.failure), message.from);
-}
-
-void Router::take(PrefillDone message) {
-  if (const auto found = rooms_.find(message.room); found != rooms_.end()) {
-    release_prefill(*found->second);
-  }
-}
-
-// Ranks that say that they live: nobody asked them to.
-void Router::take(Heartbeat) {}
-
-void Router::deliver(Room& room, GenerationEvent event) {
-  const bool last = std::holds_alternative<FinishEvent>(event);
-  room.sample->deliver(std::move(event));
-  if (last) {
-    finished_.add(1);
-    forget(room.id);
-  }
-}
-
-// The request ends with this cause; a leg that may still be working is told to stop.
-void Router::end(RoomId id, Failure cause, std::optional<RankId> already_knows) {
-  const auto found = rooms_.find(id);
-  if (found == rooms_.end()) {
-    return;
-  }
-  Room& room = *found->second;
-  const RankId prefill = ranks_.prefill[room.prefill].rank;
-  const RankId decode = ranks_.decode[room.decode].rank;
-  for (const RankId leg : {prefill, decode}) {
-    const bool same_twice = leg == prefill && decode.role == Role::aggregated;
-    if (leg != already_knows && !same_twice) {
-      link_.post(leg, CancelRoom(id, cause));
-    }
-  }
-  failed_.add(1);
-  FinishEvent event(std::move(cause));
-  event.usage.prompt_tokens = static_cast<std::uint32_t>(room.request->prompt.size());
-  event.timeline.total = context_.now() - room.arrived;
-  room.sample->deliver(std::move(event));
-  forget(id);
-}
-
-void Router::forget(RoomId id) {
-  const auto found = rooms_.find(id);
-  Room& room = *found->second;
-  release_prefill(room);
-  decode_load_[room.decode].outstanding_tokens -= room.decode_tokens();
-  deadlines_.remove(room.deadline, id);
-  room.sample->closed();
-  rooms_.erase(found);
-  open_gauge_.add(-1);
-  room_gone_.notify();
-}
-
-void Router::release_prefill(Room& room) {
-  if (std::exchange(room.prefill_open, false)) {
-    prefill_load_[room.prefill].outstanding_tokens -= room.prefill_tokens();
-  }
-}
-
-void Router::abandon(RoomId id, Failure cause) {
-  end(id, std::move(cause), std::nullopt);
-}
-
-void Router::delivered(const Timeline& timeline) {
-  for (std::size_t i = 0; i < kStageCount; ++i) {
-    stage_seconds_[i]->observe(seconds(timeline.stages[i]));
+void Router::expire_ranks() {
+  for (const PeerId& peer : membership_.expire(context_.now())) {
+    lose({peer}, fmt::format("{} was not heard for {} heartbeats", to_string(peer.rank), config_.liveness.missed));
   }
 }
 
@@ -279,7 +183,8 @@ Task<> Router::watch_deadlines() {
     while (const std::optional<RoomId> id = deadlines_.expired(context_.now())) {
       end(*id, Failure(Errc::timeout, kOrigin, "the request's deadline passed"), std::nullopt);
     }
-    co_await deadline_.wait_until(deadlines_.next());
+    expire_ranks();
+    co_await deadline_.wait_until(std::min(deadlines_.next(), membership_.next()));
   }
 }
 

@@ -11,13 +11,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "roles/control_link.h"
 #include "roles/deadlines.h"
 #include "roles/generation.h"
+#include "roles/membership.h"
 #include "roles/policy/routing.h"
+#include "roles/router_room.h"
 #include "runtime/channel.h"
 #include "runtime/mailbox.h"
 #include "runtime/metrics.h"
@@ -34,6 +37,7 @@ struct RouterConfig {
   Duration time_limit = std::chrono::seconds(600);  // for requests that name none
   std::uint32_t max_context = 0;                    // prompt and output together
   std::uint32_t vocab_size = 0;
+  Liveness liveness;        // how it learns which ranks live
   std::uint32_t index = 0;  // which of the node's routers it is
   std::uint64_t seed = 0;   // of rooms and random routing
 };
@@ -43,8 +47,6 @@ struct RouterRanks {
   std::vector<PeerId> prefill;
   std::vector<PeerId> decode;
 };
-
-class Sample;
 
 class Router final : public Generator {
  public:
@@ -76,8 +78,6 @@ class Router final : public Generator {
   std::size_t open_requests() const noexcept { return rooms_.size(); }
 
  private:
-  struct Room;
-
   std::optional<Failure> check(const GenerationRequest& request) const;
   RoomId draw_room();
   bool dispatch(Sample& sample, GenerationRequest request);
@@ -88,10 +88,14 @@ class Router final : public Generator {
   void take(LegFailed message);
   void take(PrefillDone message);
   void take(Heartbeat message);
-  void deliver(Room& room, GenerationEvent event);
+  void lose(const std::vector<PeerId>& peers, const std::string& how);
+  void refresh_ranks();
+  std::vector<RankId> all_ranks() const;
+  void expire_ranks();
+  void deliver(RouterRoom& room, GenerationEvent event);
   void end(RoomId id, Failure cause, std::optional<RankId> already_knows);
   void forget(RoomId id);
-  void release_prefill(Room& room);
+  void release_prefill(RouterRoom& room);
   Task<> watch_deadlines();
 
   Context& context_;
@@ -100,11 +104,12 @@ class Router final : public Generator {
   RouterConfig config_;
   Scope scope_;
   Mailbox<RouterMessage> inbox_;
-  std::unordered_map<RoomId, std::unique_ptr<Room>> rooms_;
+  std::unordered_map<RoomId, std::unique_ptr<RouterRoom>> rooms_;
   std::vector<policy::RankLoad> prefill_load_;
   std::vector<policy::RankLoad> decode_load_;
   Deadlines deadlines_;
-  Pulse deadline_;
+  Membership membership_;
+  Pulse deadline_;   // of a room or of a silent rank
   Pulse room_gone_;  // drain() looks whether any is left
   Pulse stopped_;
   Random random_;

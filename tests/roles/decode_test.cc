@@ -15,7 +15,7 @@ struct Bench : test::LegBench<ToyEngine> {
 
   explicit Bench(DecodeConfig config = {})
       : LegBench(16, {Role::decode, 0}),
-        rank({context, decode, engine, &receiver, arena, pool, link, rules, metrics, trace}, config) {}
+        rank({context, decode, engine, &receiver, arena, pool, link, peers, rules, metrics, trace}, config) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, std::uint32_t max_tokens = 4) {
     return LegBench::job(room, tokens, max_tokens);

@@ -34,7 +34,7 @@ struct Bench : test::LegBench<FragileEngine> {
 
   explicit Bench(PrefillConfig config = {})
       : LegBench(64, {Role::prefill, 0}),
-        rank({context, prefill, engine, sender, nullptr, nullptr, link, rules, metrics, trace}, config) {}
+        rank({context, prefill, engine, sender, nullptr, nullptr, link, peers, rules, metrics, trace}, config) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, Duration limit = std::chrono::seconds(10)) {
     return LegBench::job(room, tokens, 16, limit);

@@ -12,6 +12,7 @@
 #include "model/kv/kv_arena.h"
 #include "model/kv/kv_pool.h"
 #include "roles/output.h"
+#include "roles/peer_watch.h"
 #include "roles/rank_metrics.h"
 #include "runtime/scope.h"
 #include "runtime/sleep.h"
@@ -45,11 +46,15 @@ struct LegBench {
   RecordingLink link;
   TextRules rules;
   RankMetrics metrics;
+  PeerWatch peers;
   EventTrace trace{0};
   Scope scope{context, "bench"};
 
   LegBench(std::uint32_t pages, RankId tested)
-      : arena(engine.kv_layout(), pages), pool(engine.kv_layout(), pages, &arena), metrics(registry, tested) {}
+      : arena(engine.kv_layout(), pages),
+        pool(engine.kv_layout(), pages, &arena),
+        metrics(registry, tested),
+        peers(context, tested == prefill.rank ? prefill : decode, link, {}) {}
 
   Job job(std::uint64_t room, std::uint32_t tokens, std::uint32_t max_tokens,
           Duration limit = std::chrono::seconds(10)) {

@@ -1,0 +1,114 @@
+// How rooms of the decode rank end, and how they move between its queues.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "roles/decode.h"
+
+namespace baton {
+
+void DecodeRank::refuse(const Job& job, Failure cause) {
+  if (job.prefill != job.decode) {
+    parts_.link.post(job.prefill.rank, CancelRoom(job.room, cause));
+  }
+  parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));
+  tombstones_.add(job.room, std::move(cause), parts_.context.now());
+  deadline_.notify();
+}
+
+// The first cause ends the room: at once, or when the step, copy or transfer that uses it has let go.
+void DecodeRank::fail(DecodeRoom& room, Failure cause) {
+  if (room.failure) {
+    return;
+  }
+  room.failure = std::move(cause);
+  parts_.metrics.failure();
+  const bool prefill_works = room.state == DecodeRoom::State::prealloc || room.state == DecodeRoom::State::transfer;
+  if (prefill_works && room.job.prefill != room.job.decode) {
+    parts_.link.post(room.job.prefill.rank, CancelRoom(room.job.room, *room.failure));
+  }
+  if (room.state == DecodeRoom::State::transfer) {
+    const TransferId id{parts_.self.instance, room.job.room};
+    return parts_.receiver->abandon(id, *room.failure);  // await_transfer gets the verdict and closes
+  }
+  if (!room.busy) {
+    close(room);
+  }
+}
+
+// The last token is out: the finish event goes after it, in the same message.
+void DecodeRank::finish(DecodeRoom& room) {
+  FinishEvent event = room.output.finish();
+  event.usage.prompt_tokens = static_cast<std::uint32_t>(room.prompt().size());
+  event.usage.cached_tokens = room.cached_tokens;
+  event.timeline = room.timeline(parts_.context.now());
+  events_[room.job.router].emplace_back(room.job.room, std::move(event));
+  close(room);
+}
+
+// Forgets the room; the last thing that happens to it. Its pages and its host copy go with it.
+void DecodeRank::close(DecodeRoom& room) {
+  const RoomId id = room.job.room;
+  note("over", id, room.output.tokens().size(), room.failure ? static_cast<std::uint64_t>(room.failure->code) : 0);
+  take_out(queue(room.state), room);
+  if (room.failure) {
+    parts_.link.post_router(room.job.router, LegFailed(id, parts_.self.rank, *room.failure));
+  }
+  deadlines_.remove(room.job.deadline, id);
+  tombstones_.add(id, room.failure, parts_.context.now());
+  rooms_.erase(id);
+  admission_.notify();
+  work_.notify();
+  deadline_.notify();
+  room_gone_.notify();
+}
+
+Task<> DecodeRank::watch_deadlines() {
+  for (;;) {
+    const TimePoint now = parts_.context.now();
+    while (const std::optional<RoomId> id = deadlines_.expired(now)) {
+      DecodeRoom& room = *rooms_.at(*id);
+      deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
+      fail(room,
+           Failure(Errc::timeout, to_string(parts_.self.rank),
+                   fmt::format("the request's deadline passed after {} output tokens", room.output.tokens().size())));
+    }
+    const TimePoint next = std::min(deadlines_.next(), tombstones_.expire(now));
+    co_await deadline_.wait_until(next);
+  }
+}
+
+void DecodeRank::move(DecodeRoom& room, DecodeRoom::State to) {
+  take_out(queue(room.state), room);
+  room.state = to;
+  note(queue(to).name().c_str(), room.job.room, room.tokens(), room.lease.size());
+  put_in(queue(to), room);
+}
+
+RoomQueue<DecodeRoom>& DecodeRank::queue(DecodeRoom::State state) {
+  switch (state) {
+    case DecodeRoom::State::prealloc:
+      return prealloc_;
+    case DecodeRoom::State::transfer:
+      return transfer_;
+    case DecodeRoom::State::ready:
+      return ready_;
+    case DecodeRoom::State::running:
+      return running_;
+    case DecodeRoom::State::retracted:
+      return retracted_;
+  }
+  return prealloc_;
+}
+
+void DecodeRank::update_metrics() {
+  parts_.metrics.queue("prealloc", prealloc_.size());
+  parts_.metrics.queue("transfer", transfer_.size());
+  parts_.metrics.queue("ready", ready_.size());
+  parts_.metrics.queue("running", running_.size());
+  parts_.metrics.queue("retracted", retracted_.size());
+  parts_.metrics.pool(parts_.pool);
+}
+
+}  // namespace baton

@@ -1,0 +1,153 @@
+// What the router hears from the ranks, and what that means for its open rooms.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "roles/router.h"
+#include "roles/sample.h"
+
+namespace baton {
+
+Task<> Router::listen() {
+  while (std::optional<RouterMessage> message = co_await inbox_.recv()) {
+    std::visit([this](auto& body) { take(std::move(body)); }, *message);
+  }
+}
+
+void Router::take(RoomEvents message) {
+  for (RoomEvent& event : message.events) {
+    if (const auto found = rooms_.find(event.room); found != rooms_.end()) {
+      deliver(*found->second, std::move(event.event));
+    }
+  }
+}
+
+void Router::take(LegFailed message) {
+  end(message.room, std::move(message.failure), message.from);
+}
+
+void Router::take(PrefillDone message) {
+  if (const auto found = rooms_.find(message.room); found != rooms_.end()) {
+    release_prefill(*found->second);
+  }
+}
+
+void Router::take(Heartbeat message) {
+  const PeerId& peer = message.from;
+  if (const std::optional<PeerId> replaced = membership_.heard(peer, context_.now())) {
+    lose({*replaced}, fmt::format("{} was started again", to_string(peer.rank)));
+  }
+  refresh_ranks();
+  deadline_.notify();
+  if (!membership_.gone().empty()) {
+    link_.post(peer.rank, PeersGone(membership_.gone().list()));
+  }
+}
+
+// Instances have become gone: no work for them, nothing to hope from them, and all ranks hear of it at once.
+void Router::lose(const std::vector<PeerId>& peers, const std::string& how) {
+  refresh_ranks();
+  std::vector<RoomId> lost;
+  for (const auto& [id, room] : rooms_) {
+    const RouterRoom& one = *room;
+    if (std::any_of(peers.begin(), peers.end(), [&one](const PeerId& peer) { return one.needs(peer); })) {
+      lost.push_back(id);
+    }
+  }
+  std::sort(lost.begin(), lost.end());
+  for (const RoomId id : lost) {
+    end(id, Failure(Errc::peer_lost, to_string(self()), how), std::nullopt);
+  }
+  for (const RankId rank : all_ranks()) {
+    link_.post(rank, PeersGone(membership_.gone().list()));
+  }
+}
+
+// Takes over into the lists that routing works on who lives now.
+void Router::refresh_ranks() {
+  const auto refresh = [this](std::vector<PeerId>& peers, std::vector<policy::RankLoad>& loads) {
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const std::optional<PeerId> alive = membership_.usable(peers[i].rank);
+      peers[i] = alive.value_or(peers[i]);
+      loads[i].usable = alive.has_value();
+    }
+  };
+  refresh(ranks_.prefill, prefill_load_);
+  refresh(ranks_.decode, decode_load_);
+}
+
+std::vector<RankId> Router::all_ranks() const {
+  std::vector<RankId> all;
+  for (const auto* peers : {&ranks_.prefill, &ranks_.decode}) {
+    for (const PeerId& peer : *peers) {
+      if (std::find(all.begin(), all.end(), peer.rank) == all.end()) {
+        all.push_back(peer.rank);
+      }
+    }
+  }
+  return all;
+}
+
+void Router::deliver(RouterRoom& room, GenerationEvent event) {
+  const bool last = std::holds_alternative<FinishEvent>(event);
+  room.sample->deliver(std::move(event));
+  release_prefill(room);  // it has an event, so the hand-over is behind it
+  if (last) {
+    finished_.add(1);
+    forget(room.id);
+  }
+}
+
+// The request ends with this cause; a leg that may still be working is told to stop.
+void Router::end(RoomId id, Failure cause, std::optional<RankId> already_knows) {
+  const auto found = rooms_.find(id);
+  if (found == rooms_.end()) {
+    return;
+  }
+  RouterRoom& room = *found->second;
+  const RankId prefill = room.prefill.peer.rank;
+  const RankId decode = room.decode.peer.rank;
+  if (prefill != already_knows && !room.aggregated()) {
+    link_.post(prefill, CancelRoom(id, cause));
+  }
+  if (decode != already_knows) {
+    link_.post(decode, CancelRoom(id, cause));
+  }
+  failed_.add(1);
+  FinishEvent event(std::move(cause));
+  event.usage.prompt_tokens = static_cast<std::uint32_t>(room.request->prompt.size());
+  event.timeline.total = context_.now() - room.arrived;
+  room.sample->deliver(std::move(event));
+  forget(id);
+}
+
+void Router::forget(RoomId id) {
+  const auto found = rooms_.find(id);
+  RouterRoom& room = *found->second;
+  release_prefill(room);
+  decode_load_[room.decode.index].outstanding_tokens -= room.decode_tokens();
+  deadlines_.remove(room.deadline, id);
+  room.sample->closed();
+  rooms_.erase(found);
+  open_gauge_.add(-1);
+  room_gone_.notify();
+}
+
+void Router::release_prefill(RouterRoom& room) {
+  if (std::exchange(room.prefill_open, false)) {
+    prefill_load_[room.prefill.index].outstanding_tokens -= room.prefill_tokens();
+  }
+}
+
+void Router::abandon(RoomId id, Failure cause) {
+  end(id, std::move(cause), std::nullopt);
+}
+
+void Router::delivered(const Timeline& timeline) {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    stage_seconds_[i]->observe(seconds(timeline.stages[i]));
+  }
+}
+
+}  // namespace baton
