@@ -23,7 +23,7 @@ struct alignas(64) TileBuffers {
 // Where the keys of a block's positions lie; the values of a position lie `values` bytes further. Positions that do
 // not exist point to zeros.
 struct BlockRows {
-  const std::byte* keys[kAttentionBlock];
+  const std::byte* keys[kAttentionBlock] = {};
   std::ptrdiff_t values = 0;
   std::uint32_t count = 0;
 };
@@ -49,15 +49,23 @@ void find_rows(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end
   }
 }
 
-// Asks for a block's keys and values. A page holds a layer's rows of one head in runs of a few KB, too short for the
-// prefetchers to get going by themselves. Inlined by order: g++ takes a function that only prefetches for one without
-// effect and drops the calls. Into the second-level cache: the first is full of the block at hand.
-[[gnu::always_inline]] inline void prefetch_rows(const BlockRows& rows, std::size_t row_bytes) noexcept {
-  for (std::uint32_t j = 0; j < rows.count; ++j) {
+// Ask for some of a block's keys or values. A page holds a layer's rows of one head in runs of a few KB, too short for
+// the prefetchers to get going by themselves. A block asks for the next one's rows while it works on its own, some with
+// each piece of work: all at once they would fill the miss buffers and stop the loads of the block at hand. Inlined by
+// order: g++ takes a function that only prefetches for one without effect and drops the calls. Into the second-level
+// cache: the first is full of the block at hand.
+[[gnu::always_inline]] inline void prefetch_keys(const BlockRows& rows, std::size_t begin, std::size_t end,
+                                                 std::size_t row_bytes) noexcept {
+  for (std::size_t j = begin; j < end && j < rows.count; ++j) {
     for (std::size_t line = 0; line < row_bytes; line += 64) {
       __builtin_prefetch(rows.keys[j] + line, 0, 2);
-      __builtin_prefetch(rows.keys[j] + rows.values + line, 0, 2);
     }
+  }
+}
+[[gnu::always_inline]] inline void prefetch_values(const BlockRows& rows, std::size_t j,
+                                                   std::size_t row_bytes) noexcept {
+  for (std::size_t line = 0; j < rows.count && line < row_bytes; line += 64) {
+    __builtin_prefetch(rows.keys[j] + rows.values + line, 0, 2);
   }
 }
 
@@ -81,10 +89,11 @@ Vec load_stored_tail(const std::byte* row, std::size_t d, std::size_t head_dim) 
   return load_stored<Type>(reinterpret_cast<const std::byte*>(values), 0);
 }
 
-// Transposes kLanes positions by kLanes dimensions into the block's keys.
+// The keys of kLanes positions in kLanes dimensions, transposed: square[i] has dimension d + i of each position. What
+// lies past head_dim is zero.
 template <KvType Type>
-inline void load_keys(const std::byte* const* rows, std::size_t d, std::size_t head_dim, float* keys) noexcept {
-  Vec square[kLanes];
+inline void load_square(const std::byte* const* rows, std::size_t d, std::size_t head_dim,
+                        Vec (&square)[kLanes]) noexcept {
   if (d + kLanes <= head_dim) [[likely]] {
     BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
       square[i] = load_stored<Type>(rows[i], d);
@@ -95,21 +104,25 @@ inline void load_keys(const std::byte* const* rows, std::size_t d, std::size_t h
     }
   }
   transpose(square);
-  BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
-    store(keys + i * kAttentionBlock, square[i]);
-  }
 }
 
-// Brings the keys and values of a block to f32; keys of positions that do not exist become zero.
+// Brings the keys and values of a block to f32; keys of positions that do not exist become zero. Asks for `next`.
 template <KvType Type>
-void load_block(const BlockRows& rows, std::size_t head_dim, TileBuffers& buffers) noexcept {
+void load_block(const BlockRows& rows, const BlockRows& next, std::size_t head_dim, TileBuffers& buffers) noexcept {
   const std::size_t padded = padded_head_dim(head_dim);
-  for (std::uint32_t j = 0; j < rows.count; j += kLanes) {
+  const std::size_t row_bytes = head_dim * (Type == KvType::f16 ? 2U : 4U);
+  for (std::size_t j = 0; j < rows.count; j += kLanes) {
+    prefetch_keys(next, j, j + kLanes, row_bytes);
     for (std::size_t d = 0; d < head_dim; d += kLanes) {
-      load_keys<Type>(rows.keys + j, d, head_dim, buffers.keys + d * kAttentionBlock + j);
+      Vec square[kLanes];
+      load_square<Type>(rows.keys + j, d, head_dim, square);
+      BATON_UNROLL for (std::size_t i = 0; i < kLanes; ++i) {
+        store(buffers.keys + (d + i) * kAttentionBlock + j, square[i]);
+      }
     }
   }
-  for (std::uint32_t j = 0; j < rows.count; ++j) {
+  for (std::size_t j = 0; j < rows.count; ++j) {
+    prefetch_values(next, j, row_bytes);
     const std::byte* row = rows.keys[j] + rows.values;
     float* values = buffers.values + j * padded;
     std::size_t d = 0;

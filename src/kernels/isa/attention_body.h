@@ -1,20 +1,20 @@
 // Attention over Vec; included by attention_<isa>.cc
 //
 // A block of 64 positions is brought to f32 once: keys transposed, [head_dim][64], so that scores of neighbouring
-// positions lie side by side, values as they are. All query rows of the tile then use it, four at a time. A decode
-// row goes through the same code as a row of a prefill tile: a score is one chain over ascending head_dim, a value one
-// chain over ascending positions, so results do not depend on the tile.
+// positions lie side by side, values as they are. All query rows of the tile then use it, four at a time. Up to four
+// rows, as in decode, take keys and values from the pages instead. In both ways a score is one chain over ascending
+// head_dim, a value one chain over ascending positions, so results do not depend on the tile.
 #pragma once
 
 #include "kernels/isa/attention_block_body.h"
+#include "kernels/isa/attention_few_rows_body.h"
+#include "kernels/isa/attention_weights_body.h"
 #include "kernels/isa/exp_body.h"
 #include "kernels/isa/vector.h"
 #include "kernels/kernel_table.h"
 
 namespace baton::kernels {
 namespace {
-
-constexpr float kMinusInfinity = -__builtin_inff();
 
 template <std::size_t Rows>
 void score_rows(const float* q, const float* keys, std::size_t head_dim, float* scores) noexcept {
@@ -43,34 +43,6 @@ void score_rows(const float* q, const float* keys, std::size_t head_dim, float* 
       }
     }
   }
-}
-
-// Turns a row's scores into weights relative to the new maximum; only the first `count` positions exist for the row.
-void weigh_row(float* scores, std::uint32_t count, float& largest, float& sum, float& factor) noexcept {
-  for (std::size_t j = count; j < kAttentionBlock; ++j) {
-    scores[j] = kMinusInfinity;
-  }
-  Vec top = load(scores);
-  for (std::size_t j = kLanes; j < kAttentionBlock; j += kLanes) {
-    top = larger(top, load(scores + j));
-  }
-  const float block_largest = largest_lane(top);
-  const float new_largest = block_largest > largest ? block_largest : largest;
-  float lanes[kLanes];
-  store(lanes, exp_lanes(splat(largest - new_largest)));
-  factor = lanes[0];
-  for (std::size_t j = 0; j < kAttentionBlock; j += kLanes) {
-    store(scores + j, exp_lanes(load(scores + j) - splat(new_largest)));
-  }
-  for (std::size_t j = count; j < kAttentionBlock; ++j) {
-    scores[j] = 0;  // exp_lanes has no exact zero
-  }
-  Vec total = load(scores);
-  for (std::size_t j = kLanes; j < kAttentionBlock; j += kLanes) {
-    total = total + load(scores + j);
-  }
-  sum = sum * factor + sum_lanes(total);
-  largest = new_largest;
 }
 
 // Adds `count` positions to some columns of the rows' sums. A row that sees fewer has weights of zero for the others,
@@ -146,20 +118,22 @@ void add_group(std::uint32_t rows, const TileBuffers& buffers, std::uint32_t row
   }
 }
 
-// One block of positions for rows [first_row, rows) of the tile.
-void attend_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t count, std::uint32_t first_row,
-                  TileBuffers& buffers, const AttentionPartial& partial) noexcept {
+// One block of positions for the tile's rows from first_row on.
+template <KvType Type>
+void attend_block(const AttentionTile& tile, const BlockRows& block, const BlockRows& next, std::uint32_t begin,
+                  std::uint32_t first_row, TileBuffers& buffers, const AttentionPartial& partial) noexcept {
   const std::size_t head_dim = tile.layout->head_dim;
   const std::size_t padded = padded_head_dim(head_dim);
   const std::uint32_t rows = tile.tokens * tile.heads;
+  const std::uint32_t count = block.count;
+  if (rows - first_row <= 4) {
+    return attend_few_rows<Type>(tile, block, next, begin, first_row, buffers, partial);
+  }
+  load_block<Type>(block, next, head_dim, buffers);
   for (std::uint32_t row = first_row; row < rows; row += 4) {
     score_group(rows - row, buffers, head_dim, row, buffers.scores + row * kAttentionBlock);
   }
-  for (std::uint32_t row = first_row; row < rows; ++row) {
-    const std::uint32_t own = tile.first_position + row / tile.heads - begin + 1;  // positions of the block it sees
-    weigh_row(buffers.scores + row * kAttentionBlock, own < count ? own : count, partial.largest[row], partial.sum[row],
-              buffers.factor[row]);
-  }
+  weigh_rows(tile, begin, count, first_row, rows, buffers, partial);
   for (std::uint32_t row = first_row; row < rows; row += 4) {
     add_group(rows - row, buffers, row, padded, count, partial.values + row * padded);
   }
@@ -167,11 +141,7 @@ void attend_block(const AttentionTile& tile, std::uint32_t begin, std::uint32_t 
 
 void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, const AttentionPartial& partial) {
   const std::size_t head_dim = tile.layout->head_dim;
-  const std::size_t row_bytes = head_dim * (tile.layout->type == KvType::f16 ? 2U : 4U);
   TileBuffers buffers;
-  BlockRows block_rows;
-  find_rows(tile, begin, end, block_rows);
-  prefetch_rows(block_rows, row_bytes);
   const std::size_t padded = padded_head_dim(head_dim);
   const std::uint32_t rows = tile.tokens * tile.heads;
   for (std::uint32_t row = 0; row < rows; ++row) {
@@ -190,16 +160,17 @@ void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t 
       partial.values[row * padded + d] = 0;
     }
   }
-  for (std::uint32_t block = begin; block < end; block += kAttentionBlock) {
+  BlockRows blocks[2];
+  find_rows(tile, begin, end, blocks[0]);
+  for (std::uint32_t i = 0, block = begin; block < end; ++i, block += kAttentionBlock) {
+    const BlockRows& rows_here = blocks[i % 2];
+    BlockRows& rows_next = blocks[(i + 1) % 2];
+    find_rows(tile, block + kAttentionBlock, end, rows_next);
     if (tile.layout->type == KvType::f16) {
-      load_block<KvType::f16>(block_rows, head_dim, buffers);
+      attend_block<KvType::f16>(tile, rows_here, rows_next, block, first_row_of(block), buffers, partial);
     } else {
-      load_block<KvType::f32>(block_rows, head_dim, buffers);
+      attend_block<KvType::f32>(tile, rows_here, rows_next, block, first_row_of(block), buffers, partial);
     }
-    const std::uint32_t count = block_rows.count;
-    find_rows(tile, block + kAttentionBlock, end, block_rows);
-    prefetch_rows(block_rows, row_bytes);
-    attend_block(tile, block, count, first_row_of(block), buffers, partial);
   }
 }
 
