@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/stable_order.h"
-
 namespace baton {
 namespace {
 
@@ -119,19 +117,28 @@ std::string trace_json(const std::vector<TraceEvent>& events) {
   return text;
 }
 
+// Every input is in order of time already.
 std::vector<TraceEvent> merge_traces(const std::vector<const EventTrace*>& traces) {
-  std::vector<TraceEvent> all;
+  std::vector<std::vector<TraceEvent>> parts;
+  std::size_t total = 0;
   for (const EventTrace* trace : traces) {
-    const std::vector<TraceEvent> part = trace->events();
-    all.insert(all.end(), part.begin(), part.end());
+    parts.push_back(trace->events());
+    total += parts.back().size();
   }
-  std::vector<TraceEvent> sorted;
-  sorted.reserve(all.size());
-  for (const std::size_t index :
-       stable_order(all.size(), [&](std::size_t a, std::size_t b) { return all[a].time < all[b].time; })) {
-    sorted.push_back(all[index]);
+  std::vector<std::size_t> next(parts.size());
+  std::vector<TraceEvent> merged;
+  merged.reserve(total);
+  while (merged.size() < total) {
+    std::size_t first = parts.size();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const bool has_more = next[i] < parts[i].size();
+      if (has_more && (first == parts.size() || parts[i][next[i]].time < parts[first][next[first]].time)) {
+        first = i;
+      }
+    }
+    merged.push_back(parts[first][next[first]++]);
   }
-  return sorted;
+  return merged;
 }
 
 }  // namespace baton

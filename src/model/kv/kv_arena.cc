@@ -26,12 +26,15 @@ KvArena::KvArena(const KvLayout& layout, std::uint32_t pages) : layout_(layout),
     throw Error(Errc::too_large,
                 fmt::format("{} KV pages of {} bytes do not fit the address space", pages, layout.page_bytes()));
   }
-  mapped_bytes_ = (bytes() + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  const bool huge = bytes() >= kHugePageBytes;  // a smaller one would have a whole huge page cleared for it
+  mapped_bytes_ = huge ? (bytes() + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes : bytes();
   void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw Error(Errc::too_large, fmt::format("cannot reserve {} bytes for {} KV pages", mapped_bytes_, pages));
   }
-  madvise(memory, mapped_bytes_, MADV_HUGEPAGE);  // an optimisation; kernels without it work as well
+  if (huge) {
+    madvise(memory, mapped_bytes_, MADV_HUGEPAGE);  // an optimisation; kernels without it work as well
+  }
   base_ = static_cast<std::byte*>(memory);
 }
 

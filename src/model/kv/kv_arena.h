@@ -16,8 +16,8 @@ namespace baton {
 
 class KvArena final {
  public:
-  // Reserves the address range; memory is committed as pages are first touched, in huge pages where the kernel gives
-  // them. Throws Error(Errc::too_large) when the range cannot be had.
+  // Reserves the address range; memory is committed as pages are first touched, in huge pages where the arena is
+  // large enough and the kernel gives them. Throws Error(Errc::too_large) when the range cannot be had.
   KvArena(const KvLayout& layout, std::uint32_t pages);
   ~KvArena();
   KvArena(const KvArena&) = delete;
