@@ -122,6 +122,7 @@ void World::bring_up(RankId id) {
 
 // A rank that has heard that it was given up ends, as a process would, and its supervisor starts another.
 void World::supervise() {
+  condemned_ = false;
   for (auto& [id, rank] : ranks_) {
     if (rank->condemned && rank->up) {
       rank->condemned = false;

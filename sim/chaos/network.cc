@@ -43,10 +43,10 @@ void Network::send(RankId from, RankId to, Traffic traffic, RoomId room, Action 
     return;
   }
   chronicle_.sent(from, to, traffic, room);
-  const Key key = next_key(from, to, traffic, room);
-  const Fate fate = draw(key, traffic);
+  const Name name = next_name(from, to, traffic, room);
+  const Fate fate = decide(name);
   if (fate.fault) {
-    note(key, *fate.fault, from, to, room);
+    note(name, *fate.fault, from, to, room);
   }
   if (is_cut(from, to) || fate.fault == Fault::control_lost || fate.fault == Fault::notice_lost) {
     return;
@@ -74,10 +74,10 @@ void Network::send(RankId from, RankId to, Traffic traffic, RoomId room, Action 
 
 Fate Network::write_sets_out(RankId from, RankId to, RoomId room) {
   chronicle_.sent(from, to, Traffic::write, room);
-  const Key key = next_key(from, to, Traffic::write, room);
-  const Fate fate = draw(key, Traffic::write);
+  const Name name = next_name(from, to, Traffic::write, room);
+  const Fate fate = decide(name);
   if (fate.fault) {
-    note(key, *fate.fault, from, to, room);
+    note(name, *fate.fault, from, to, room);
   }
   return fate;
 }
@@ -92,16 +92,28 @@ void Network::at(TimePoint time, Action action) {
   schedule(time, std::move(action));
 }
 
-// Names the message by its way, its kind, whose it is, and how many of that kind came before it.
-Network::Key Network::next_key(RankId from, RankId to, Traffic traffic, RoomId room) {
-  const std::optional<std::uint32_t> request = chronicle_.request_of(room);
-  const std::size_t row = request ? *request + 1 : 0;
+Network::Name Network::next_name(RankId from, RankId to, Traffic traffic, RoomId room) {
+  Name name;
+  name.request = chronicle_.request_of(room);
+  name.traffic = traffic;
+  const std::size_t row = name.request ? *name.request + 1 : 0;
   if (row >= counts_.size()) {
     counts_.resize(row + 1);
   }
-  const std::uint32_t nth = counts_[row][static_cast<std::size_t>(traffic)]++;
-  const std::uint64_t what = (row << 32) | (static_cast<std::uint64_t>(traffic) << 24) | nth;
-  return fold(fold(scenario_.seed, (index(from) << 8) | index(to)), what);
+  name.nth = counts_[row][static_cast<std::size_t>(traffic)]++;
+  const std::uint64_t what = (row << 32) | (static_cast<std::uint64_t>(traffic) << 24) | name.nth;
+  name.key = fold(fold(scenario_.seed, (index(from) << 8) | index(to)), what);
+  return name;
+}
+
+// The script's word counts first.
+Fate Network::decide(const Name& name) const {
+  for (const ScriptedFault& scripted : scenario_.script) {
+    if (scripted.traffic == name.traffic && scripted.request == name.request && scripted.nth == name.nth) {
+      return {scripted.fault, scripted.delay};
+    }
+  }
+  return draw(name.key, name.traffic);
 }
 
 Fate Network::draw(Key key, Traffic traffic) const {
@@ -134,7 +146,6 @@ Fate Network::draw(Key key, Traffic traffic) const {
       }
       fate.fault = fault;
       fate.delay = std::max(Duration(1), share(scenario_.delay_max, unit(fold(key, 2))));
-      fate.fraction = unit(fold(key, 3));
       break;
     }
   }
@@ -145,8 +156,8 @@ bool Network::allowed(Key key) const {
   return !scenario_.only || std::ranges::binary_search(*scenario_.only, key);
 }
 
-void Network::note(Key key, Fault fault, RankId from, RankId to, RoomId room) {
-  chronicle_.injected({key, fault, context_.now(), chronicle_.request_of(room), from, to}, room);
+void Network::note(const Name& name, Fault fault, RankId from, RankId to, RoomId room) {
+  chronicle_.injected({name.key, fault, context_.now(), name.request, from, to}, room);
 }
 
 void Network::schedule(TimePoint due, Action action) {

@@ -25,8 +25,7 @@ namespace baton::chaos {
 // What shall become of one message or write.
 struct Fate {
   std::optional<Fault> fault;
-  Duration delay{0};      // meant for faults that take time
-  double fraction = 0.5;  // of a torn one
+  Duration delay{0};  // of faults that take time
 };
 
 class Network final {
@@ -66,10 +65,19 @@ class Network final {
   }
   using Key = std::uint64_t;
 
-  Key next_key(RankId from, RankId to, Traffic traffic, RoomId room);
+  // Which message it is: whose, of what kind, and how many of that kind came before it.
+  struct Name {
+    std::optional<std::uint32_t> request;
+    Traffic traffic{};
+    std::uint32_t nth = 0;
+    Key key = 0;
+  };
+
+  Name next_name(RankId from, RankId to, Traffic traffic, RoomId room);
+  Fate decide(const Name& name) const;
   Fate draw(Key key, Traffic traffic) const;
   bool allowed(Key key) const;
-  void note(Key key, Fault fault, RankId from, RankId to, RoomId room);
+  void note(const Name& name, Fault fault, RankId from, RankId to, RoomId room);
   void schedule(TimePoint due, Action action);
 
   SimContext& context_;

@@ -36,6 +36,17 @@ struct TimedFault {
   friend bool operator==(const TimedFault&, const TimedFault&) = default;
 };
 
+// A fault of one message or write, named by what it is: the nth of its kind (from 0) that concerns the request; of
+// heartbeats and the like, which concern none, the nth in the world.
+struct ScriptedFault {
+  Traffic traffic = Traffic::job;
+  std::optional<std::uint32_t> request;
+  std::uint32_t nth = 0;
+  Fault fault = Fault::control_lost;
+  Duration delay{0};  // where the fault takes time
+  friend bool operator==(const ScriptedFault&, const ScriptedFault&) = default;
+};
+
 struct Scenario {
   std::uint64_t seed = 0;  // of message faults, prompts, ids
   // the node
@@ -63,6 +74,7 @@ struct Scenario {
   MessageRates notice;
   WriteRates write;
   Duration delay_max = std::chrono::milliseconds(5);
+  std::vector<ScriptedFault> script;               // besides those that the rates give
   std::optional<std::vector<std::uint64_t>> only;  // message faults are restricted to these keys, ascending
   friend bool operator==(const Scenario&, const Scenario&) = default;
 };

@@ -75,7 +75,7 @@ World::World(const Scenario& scenario, WorldModel model, std::size_t trace_event
                     links_.push_back(std::make_unique<ChaosLink>(self, inner, network_, ledger_, chronicle_));
                     return *links_.back();
                   },
-                  [this](RankId rank) { ranks_.at(rank)->condemned = true; }};
+                  [this](RankId rank) { condemned_ = ranks_.at(rank)->condemned = true; }};
   node_ = std::make_unique<Node>(std::move(world), std::move(config), TextRules{});
 }
 
@@ -119,7 +119,7 @@ void World::run() {
   }
   {
     const Context::Inside inside(front_);
-    front_scope_.spawn("routers", node_->run_front());
+    front_scope_.spawn("routers", watch(node_->run_front()));
     for (std::uint32_t i = 0; i < scenario_.routers; ++i) {
       node_->router(i).open_for_work();
     }
@@ -131,21 +131,22 @@ void World::run() {
     } else if (events > kEventsMax) {
       chronicle_.blame("endless", clock_.wait_report());
     }
-    supervise();
-    ledger_.check_pools();
-    try {
-      front_scope_.rethrow_error();
-      for (auto& [id, rank] : ranks_) {
-        if (rank->scope) {
-          rank->scope->rethrow_error();
-        }
-      }
-    } catch (const std::exception& error) {
-      chronicle_.blame("fault", fmt::format("a loop ended with: {}", error.what()));
+    if (condemned_) {
+      supervise();
     }
+    ledger_.check_pools();
   }
   if (!chronicle_.violation()) {
     check_ends();
+  }
+}
+
+// A loop of a rank or router that ends by an exception is a bug, wherever it comes from.
+Task<> World::watch(Task<> loop) {
+  try {
+    co_await std::move(loop);
+  } catch (const std::exception& error) {
+    chronicle_.blame("fault", fmt::format("a loop ended with: {}", error.what()));
   }
 }
 
@@ -158,7 +159,7 @@ void World::start_rank(RankId id) {
   }
   const Context::Inside inside(rank.context);
   rank.scope = std::make_unique<Scope>(rank.context, "rank");
-  rank.scope->spawn(to_string(id), node_->run_rank(id));
+  rank.scope->spawn(to_string(id), watch(node_->run_rank(id)));
 }
 
 ClientOrder World::order(const ClientPlan& plan) const {

@@ -71,6 +71,7 @@ class World final {
   void build();
   NodeConfig node_config() const;
   void start_rank(RankId rank);
+  Task<> watch(Task<> loop);
   ClientOrder order(const ClientPlan& plan) const;
   bool must_succeed(const ClientPlan& plan) const;
 
@@ -104,6 +105,7 @@ class World final {
   Scope net_scope_;
   std::unique_ptr<Node> node_;
   ClientCounts counts_;
+  bool condemned_ = false;  // some rank is
   bool over_ = false;
 };
 
