@@ -97,6 +97,9 @@ void DecodeRank::take(Job job) {
   if (stopping_) {
     return refuse(job, Failure(Errc::unavailable, origin, "the rank is shutting down"));
   }
+  if (job.decode != parts_.self || parts_.peers.gone(job.decode) || parts_.peers.gone(job.prefill)) {
+    return refuse(job, Failure(Errc::peer_lost, origin, "the job is for a life of this rank or its peer that is over"));
+  }
   auto owned = std::make_unique<DecodeRoom>(std::move(job), parts_.rules);
   DecodeRoom* room = owned.get();
   const std::uint32_t pages = parts_.pool.capacity();
@@ -137,8 +140,13 @@ void DecodeRank::take(CancelRoom cancel) {
   deadline_.notify();
 }
 
-// Prefill refused the room or failed before it had the landing; it told the router as well.
+// Prefill refused the room or failed before it had the landing; it told the router as well. Of a room that has been
+// handed over a later life of prefill may say so, when an old job reaches it: that concerns nobody any more.
 void DecodeRank::take(LegFailed failed) {
+  const auto found = rooms_.find(failed.room);
+  if (found != rooms_.end() && !found->second->needs_prefill()) {
+    return;
+  }
   take(CancelRoom(failed.room, std::move(failed.failure)));
 }
 

@@ -57,6 +57,11 @@ struct DecodeRoom {
   }
   std::uint32_t remaining() const noexcept { return tokens() - computed; }
 
+  // Its prompt's keys and values are still another rank's business.
+  bool needs_prefill() const noexcept {
+    return job.prefill != job.decode && (state == State::prealloc || state == State::transfer);
+  }
+
   // The next `rows` tokens to compute; cut at the end of the prompt, so that they are one run of memory.
   std::span<const TokenId> next_tokens(std::uint32_t rows) const noexcept;
 

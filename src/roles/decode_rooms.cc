@@ -24,8 +24,7 @@ void DecodeRank::fail(DecodeRoom& room, Failure cause) {
   }
   room.failure = std::move(cause);
   parts_.metrics.failure();
-  const bool prefill_works = room.state == DecodeRoom::State::prealloc || room.state == DecodeRoom::State::transfer;
-  if (prefill_works && room.job.prefill != room.job.decode) {
+  if (room.needs_prefill()) {
     parts_.link.post(room.job.prefill.rank, CancelRoom(room.job.room, *room.failure));
   }
   if (room.state == DecodeRoom::State::transfer) {

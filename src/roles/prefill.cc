@@ -74,6 +74,10 @@ void PrefillRank::take(Job job) {
   if (stopping_) {
     return refuse(job, Failure(Errc::unavailable, to_string(parts_.self.rank), "the rank is shutting down"));
   }
+  if (job.prefill != parts_.self || parts_.peers.gone(job.prefill) || parts_.peers.gone(job.decode)) {
+    return refuse(job, Failure(Errc::peer_lost, to_string(parts_.self.rank),
+                               "the job is for a life of this rank or its peer that is over"));
+  }
   if (rooms_.size() >= config_.rooms_max) {
     return refuse(job, Failure(Errc::overloaded, to_string(parts_.self.rank),
                                fmt::format("{} prompts are open, the most this rank takes", rooms_.size())));
@@ -107,6 +111,9 @@ void PrefillRank::take(Landing landing) {
   if (tombstones_.contains(id)) {
     return parts_.sender.refuse(landing, tombstones_.cause(id));
   }
+  if (const auto early = early_landings_.find(id); early != early_landings_.end() && early->second == landing) {
+    return;  // the same message again
+  }
   const bool full = early_landings_.size() >= config_.rooms_max;
   if (stopping_ || full || early_landings_.contains(id)) {
     return parts_.sender.refuse(
@@ -129,9 +136,7 @@ void PrefillRank::take(CancelRoom cancel) {
 }
 
 void PrefillRank::take(LegFailed failed) {
-  if (const auto found = rooms_.find(failed.room); found != rooms_.end()) {
-    fail(*found->second, std::move(failed.failure));
-  }
+  take(CancelRoom(failed.room, std::move(failed.failure)));
 }
 
 void PrefillRank::take(PeersGone gone) {

@@ -10,10 +10,19 @@ namespace baton {
 
 // Decode has pages for the room. Where its arena can be computed into, the engine writes them directly.
 void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
+  if (room.outgoing && room.outgoing->landing() == landing) {
+    return;  // the same message again
+  }
   if (room.failure || room.outgoing) {
     return parts_.sender.refuse(landing, room.failure ? *room.failure
                                                       : Failure(Errc::corrupt, to_string(parts_.self.rank),
                                                                 "a second landing for the same room"));
+  }
+  if (landing.target != room.job.decode) {
+    Failure cause(Errc::peer_lost, to_string(parts_.self.rank),
+                  fmt::format("the landing is from another life of {}", to_string(room.job.decode)));
+    parts_.sender.refuse(landing, cause);
+    return fail(room, std::move(cause));
   }
   if (landing.prompt_tokens != room.prompt_tokens() || landing.first_position != 0) {
     Failure cause(Errc::corrupt, to_string(parts_.self.rank),

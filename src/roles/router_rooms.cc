@@ -24,6 +24,13 @@ void Router::take(RoomEvents message) {
 }
 
 void Router::take(LegFailed message) {
+  const auto found = rooms_.find(message.room);
+  if (found != rooms_.end()) {
+    const RouterRoom& room = *found->second;
+    if (!room.aggregated() && !room.prefill_open && message.from == room.prefill.peer.rank) {
+      return;  // its part is over: a later life may have refused a job that came twice
+    }
+  }
   end(message.room, std::move(message.failure), message.from);
 }
 

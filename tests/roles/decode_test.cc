@@ -160,3 +160,62 @@ TEST_CASE("Decode: an aborted hand-over's pages wait for their writer and nobody
     CHECK(bench.landings().size() == 2);
   });
 }
+
+TEST_CASE("Decode: a job for another life of the rank, or from one that is gone, is refused to both") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    Job job = bench.job(1, 40);
+    job.decode.instance = {7, 7};
+    bench.push(std::move(job));
+    bench.push(PeersGone({bench.prefill}));
+    bench.push(bench.job(2, 40));
+    co_await bench.settle();
+    CHECK(bench.landings().empty());
+    REQUIRE(bench.link.failures.size() == 2);
+    CHECK(bench.link.failures[0].room == RoomId{1});
+    CHECK(bench.link.failures[0].failure.code == Errc::peer_lost);
+    CHECK(bench.link.failures[1].room == RoomId{2});
+    CHECK(bench.link.failures[1].failure.code == Errc::peer_lost);
+    CHECK(bench.link.messages<CancelRoom>().size() == 2);
+  });
+}
+
+TEST_CASE("Decode: the loss of the prefill rank ends who waits for it and nobody else") {
+  DecodeConfig config;
+  config.admission.lookahead_tokens = 0;
+  Bench bench(config);
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 30, 100));
+    co_await bench.settle();
+    const bool handed = co_await bench.hand_over(bench.landings()[0]);
+    CHECK(handed);
+    bench.push(bench.job(2, 100));  // in transfer
+    bench.push(bench.job(3, 200));  // waits for pages
+    co_await bench.settle();
+    CHECK(bench.landings().size() == 2);
+    bench.push(PeersGone({bench.prefill}));
+    co_await bench.settle();
+    CHECK(bench.link.failures.size() == 2);
+    for (const LegFailed& failed : bench.link.failures) {
+      CHECK(failed.room != RoomId{1});
+      CHECK(failed.failure.code == Errc::peer_lost);
+    }
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::seconds(1));
+    CHECK(std::holds_alternative<FinishEvent>(bench.link.events.back().event));
+    CHECK(bench.pool.drained());
+  });
+}
+
+TEST_CASE("Decode: what prefill says about a room that has been handed over does not end it") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 40, 100));
+    co_await bench.settle();
+    const bool handed = co_await bench.hand_over(bench.landings()[0]);
+    CHECK(handed);
+    bench.push(LegFailed(RoomId{1}, bench.prefill.rank, Failure(Errc::peer_lost, "prefill/0", "another life")));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::seconds(1));
+    CHECK(bench.link.failures.empty());
+    CHECK(bench.link.events.size() == 101);
+  });
+}

@@ -192,3 +192,67 @@ TEST_CASE("Prefill: the deadline ends a room that never gets a landing") {
     CHECK_FALSE(arrival.ok());
   });
 }
+
+TEST_CASE("Prefill: a job for another life of the rank, or for a decode rank that is gone, is refused to both") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    Job job = bench.job(1, 40);
+    job.prefill.instance = {7, 7};
+    bench.push(std::move(job));
+    bench.push(PeersGone({bench.decode}));
+    bench.push(bench.job(2, 40));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+    REQUIRE(bench.told_decode().size() == 2);
+    REQUIRE(bench.link.failures.size() == 2);
+    for (const LegFailed& failed : bench.link.failures) {
+      CHECK(failed.failure.code == Errc::peer_lost);
+    }
+  });
+}
+
+TEST_CASE("Prefill: the loss of the decode rank ends its rooms wherever they are, without a landing too") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 200));
+    bench.push(bench.landing(1, 200));
+    bench.push(bench.job(2, 40));
+    const Landing early = bench.landing(3, 40);
+    bench.push(early);
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::microseconds(500));  // in a step
+    bench.push(PeersGone({bench.decode}));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(10));
+    CHECK(bench.link.failures.size() == 2);
+    CHECK(bench.rank.drained());
+    bench.sender.refuse(early, Failure(Errc::aborted, "bench", "the decode rank here is alive after all"));
+  });
+}
+
+TEST_CASE("Prefill: a landing that comes twice is one landing, before its job as after it") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    const Landing first = bench.landing(1, 40);
+    bench.push(first);
+    bench.push(first);
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+    bench.push(bench.job(1, 40));
+    bench.push(first);
+    const Arrival arrival = co_await bench.arrival(1);
+    CHECK(arrival.ok());
+    bench.push(first);
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+  });
+  CHECK(bench.link.done == 1);
+  CHECK(bench.link.failures.empty());
+}
+
+TEST_CASE("Prefill: a landing from a rank that is not the job's decode rank fails the room") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    Job job = bench.job(1, 40);
+    job.decode.instance = {9, 9};
+    bench.push(std::move(job));
+    bench.push(bench.landing(1, 40));
+    const Arrival arrival = co_await bench.arrival(1);
+    REQUIRE(arrival.failure.has_value());
+  });
+}

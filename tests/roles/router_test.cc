@@ -213,3 +213,20 @@ TEST_CASE("Router: more open requests than allowed are overloaded, draining ones
     CHECK(refused.failure->code == Errc::unavailable);
   });
 }
+
+TEST_CASE("Router: prefill's failure after the first token is no failure of the request") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    const auto generation = bench.router.start(bench.request());
+    const RoomId room = bench.last_room();
+    std::vector<RoomEvent> token;
+    token.emplace_back(room, TokenEvent());
+    bench.router.inbox().push(RoomEvents(std::move(token)));
+    bench.router.inbox().push(LegFailed(room, kPrefill0, Failure(Errc::peer_lost, "prefill/0", "another life")));
+    co_await sleep_until(bench.context, bench.context.now() + Duration(1));
+    CHECK(bench.router.open_requests() == 1);
+    bench.router.inbox().push(LegFailed(room, kDecode0, Failure(Errc::internal, "decode/0", "broken")));
+    const FinishEvent finish = co_await end_of(*generation);
+    CHECK(finish.failure->message == "broken");
+  });
+}
