@@ -1,7 +1,9 @@
 // A peer that is shut out: nothing of it lands any more, whoever waits for what. In virtual time and between threads.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -115,48 +117,69 @@ TEST_CASE("fence: a write to a rank that has ended meanwhile touches its arena n
   CHECK(written->error() == Errc::peer_lost);
 }
 
-// The writer never stops by itself; after the fence the reader owns the bytes alone, which TSan checks too.
-TEST_CASE("fence: shuts out a writer on another thread, between two slices") {
-  RealContext prefill_context;
-  RealContext decode_context;
-  InMemoryHub hub(MemoryMode::copying);
-  PrefillSide prefill(prefill_context, hub, 0, nullptr, tiny_layout(), 4);
-  DecodeSide decode(decode_context, hub, 0, nullptr, tiny_layout(), 4);
-  std::atomic<int> writes{0};
-  std::optional<Errc> end;
-  const auto keep_writing = [](PrefillSide& from, DecodeSide& to, std::atomic<int>& count,
-                               std::optional<Errc>& into) -> Task<> {
-    for (;;) {
-      KvWrite write(decode_peer(0), to.endpoint->memory_key(), tiny_layout().page_bytes(), from.arena.base(),
-                    {{0, 0, 4}}, std::nullopt);
-      const Result<> written = co_await from.endpoint->write(std::move(write));
-      if (!written) {
-        into = static_cast<Errc>(written.error().value());
-        co_return;
-      }
-      count.fetch_add(1, std::memory_order_relaxed);
+// A writer on a thread of its own that stops only when it is shut out. Each write has other bytes than the last.
+class RestlessWriter {
+ public:
+  RestlessWriter()
+      : hub_(MemoryMode::copying),
+        prefill_(prefill_context_, hub_, 0, nullptr, wide_layout(), 1),
+        decode_(decode_context_, hub_, 0, nullptr, wide_layout(), 1),
+        scope_(prefill_context_, "writer") {
+    scope_.spawn("writes", keep_writing());
+    thread_ = std::thread([this] {
+      prefill_context_.stop();  // returns when the writer has ended
+      prefill_context_.run();
+    });
+  }
+
+  void wait_until_busy() const {
+    while (writes_.load(std::memory_order_relaxed) < 3) {
+      std::this_thread::yield();
     }
-  };
-  Scope scope(prefill_context, "writer");
-  scope.spawn("writes", keep_writing(prefill, decode, writes, end));
-  std::thread writer([&] {
-    prefill_context.stop();
-    prefill_context.run();
-  });
-  while (writes.load(std::memory_order_relaxed) < 100) {
-    std::this_thread::yield();
   }
-  decode.endpoint->fence(prefill_peer(0));
-  std::memset(decode.arena.base(), 0x55, decode.arena.bytes());
-  std::size_t other = 0;
-  for (int look = 0; look < 100; ++look) {
-    other += static_cast<std::size_t>(std::count_if(decode.arena.base(), decode.arena.base() + decode.arena.bytes(),
-                                                    [](std::byte byte) { return byte != std::byte{0x55}; }));
+  Errc join() {
+    thread_.join();
+    scope_.rethrow_error();
+    return end_;
   }
-  CHECK(other == 0);
-  writer.join();
-  scope.rethrow_error();
-  CHECK(end == Errc::peer_lost);
+  DecodeSide& decode() noexcept { return decode_; }
+
+ private:
+  Task<> keep_writing() {
+    Result<> written;
+    for (unsigned char value = 1; written; ++value) {
+      std::memset(prefill_.arena.base(), value, prefill_.arena.bytes());
+      KvWrite write(decode_peer(0), decode_.endpoint->memory_key(), wide_layout().page_bytes(), prefill_.arena.base(),
+                    {{0, 0, 1}}, std::nullopt);
+      written = co_await prefill_.endpoint->write(std::move(write));
+      writes_.fetch_add(1, std::memory_order_relaxed);
+    }
+    end_ = static_cast<Errc>(written.error().value());
+  }
+
+  RealContext prefill_context_;
+  RealContext decode_context_;
+  InMemoryHub hub_;
+  PrefillSide prefill_;
+  DecodeSide decode_;
+  Scope scope_;
+  std::atomic<int> writes_{0};
+  Errc end_{};
+  std::thread thread_;
+};
+
+TEST_CASE("fence: shuts out a writer on another thread, and waits for what it copies just then") {
+  for (int round = 0; round < 8; ++round) {
+    RestlessWriter writer;
+    KvArena& arena = writer.decode().arena;
+    std::vector<std::byte> seen(arena.bytes());
+    writer.wait_until_busy();
+    writer.decode().endpoint->fence(prefill_peer(0));
+    // From the end, since a copy goes forward: what it still had to write would be read before it comes.
+    std::reverse_copy(arena.base(), arena.base() + arena.bytes(), seen.begin());
+    CHECK(writer.join() == Errc::peer_lost);
+    CHECK(std::equal(seen.rbegin(), seen.rend(), arena.base()));
+  }
 }
 
 }  // namespace
