@@ -3,6 +3,7 @@
 #pragma once
 
 #include "roles/control_link.h"
+#include "sim/chaos/afterthought.h"
 #include "sim/chaos/ledger.h"
 #include "sim/chaos/network.h"
 
@@ -11,13 +12,14 @@ namespace baton::chaos {
 class ChaosLink final : public ControlLink {
  public:
   // All outlive this. inner delivers at once and outlives every message.
-  ChaosLink(RankId self, ControlLink& inner, Network& network, Ledger& ledger, Chronicle& chronicle)
-      : self_(self), inner_(inner), network_(network), ledger_(ledger), chronicle_(chronicle) {}
+  ChaosLink(RankId self, ControlLink& inner, Network& network, Ledger& ledger, Chronicle& chronicle, Arrivals& arrivals)
+      : self_(self), inner_(inner), network_(network), ledger_(ledger), chronicle_(chronicle), arrivals_(arrivals) {}
 
   void post(RankId to, RankMessage message) override;
   void post_router(RankId router, RouterMessage message) override;
 
  private:
+  void deliver(RankId to, const RankMessage& message);
   void look_at(const RankMessage& message);
   void look_at(const RouterMessage& message);
 
@@ -26,6 +28,7 @@ class ChaosLink final : public ControlLink {
   Network& network_;
   Ledger& ledger_;
   Chronicle& chronicle_;
+  Arrivals& arrivals_;
 };
 
 }  // namespace baton::chaos

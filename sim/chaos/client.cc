@@ -30,6 +30,7 @@ class Client final {
       co_await give_up_or_collect();
     }
     --parts_.counts.open;
+    parts_.counts.ended[order_.plan.index] = parts_.context.now();
   }
 
  private:
@@ -100,6 +101,9 @@ class Client final {
       return;
     }
     ++parts_.counts.finished;
+    if (order_.promise == Promise::refusal) {
+      blame("served", "it ended well, though it cannot fit");
+    }
     if (taken_ != order_.expected.size()) {
       blame("tokens", fmt::format("ended well after {} tokens, the reference has {}", taken_, order_.expected.size()));
     }
@@ -111,7 +115,7 @@ class Client final {
   }
 
   void check_failure(const Failure& failure) {
-    if (order_.must_succeed) {
+    if (order_.promise == Promise::success) {
       blame("served", fmt::format("nothing was in its way, and yet: {} ({}): {}", to_string(failure.code),
                                   failure.origin, failure.message));
     }

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <vector>
 
 #include "roles/router.h"
 #include "runtime/context.h"
 #include "runtime/task.h"
 #include "sim/chaos/chronicle.h"
+#include "sim/chaos/promises.h"
 #include "sim/chaos/scenario.h"
 
 namespace baton::chaos {
@@ -18,7 +19,8 @@ struct ClientCounts {
   std::uint32_t open = 0;
   std::uint32_t finished = 0;
   std::uint32_t failed = 0;
-  std::uint32_t given_up = 0;  // without having seen the end
+  std::uint32_t given_up = 0;                  // without having seen the end
+  std::map<std::uint32_t, TimePoint> ended{};  // by index: the end was there, or the client gone
 };
 
 // What a client needs. All of it outlives the client's task.
@@ -32,7 +34,7 @@ struct ClientOrder {
   ClientPlan plan;
   GenerationRequest request;
   std::vector<TokenId> expected;  // of a run without faults; the stop token, if any, left out
-  bool must_succeed = false;      // nothing in the scenario can make it fail
+  Promise promise = Promise::an_end;
 };
 
 Task<> run_client(ClientParts parts, Router& router, ClientOrder order);

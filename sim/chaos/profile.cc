@@ -62,7 +62,7 @@ void draw_clients(Scenario& scenario) {
     client.router = draw.between(0, scenario.routers - 1);
     client.prompt_tokens = draw.skewed(1, 90);
     client.max_tokens = draw.skewed(1, 24);
-    const std::uint32_t usual = draw.chance(0.3) ? 2000 : draw.between(100, 400);
+    const std::uint32_t usual = draw.chance(0.3) ? (draw.chance(0.3) ? 60'000 : 2'000) : draw.between(100, 400);
     client.time_limit = std::chrono::milliseconds(draw.chance(0.1) ? draw.between(2, 30) : usual);
     if (draw.chance(0.2)) {
       client.stop_after = draw.between(1, client.max_tokens);

@@ -46,36 +46,36 @@ World::World(const Scenario& scenario, WorldModel model, std::size_t trace_event
       net_scope_(net_, "network") {
   NodeConfig config = node_config();
   config.trace_events = trace_events;
-  NodeWorld world{front_,
-                  [this](RankId id) -> Context& {
-                    auto& rank = ranks_[id];
-                    if (!rank) {
-                      rank = std::make_unique<Rank>(clock_, id);
-                    }
-                    return rank->context;
-                  },
-                  [this](RankId id) -> Engine& {
-                    auto& rank = ranks_[id];
-                    if (!rank) {
-                      rank = std::make_unique<Rank>(clock_, id);
-                    }
-                    if (!rank->engine) {
-                      rank->engine =
-                          std::make_unique<ChaosEngine>(rank->context, model_.engine(rank->context), id, ledger_);
-                    }
-                    return *rank->engine;
-                  },
-                  metrics_,
-                  [this](Context& context, Endpoint& inner) -> Endpoint& {
-                    auto& rank = *ranks_.at(inner.self().rank);
-                    rank.endpoint = std::make_unique<ChaosEndpoint>(context, inner, wires_);
-                    return *rank.endpoint;
-                  },
-                  [this](RankId self, ControlLink& inner) -> ControlLink& {
-                    links_.push_back(std::make_unique<ChaosLink>(self, inner, network_, ledger_, chronicle_));
-                    return *links_.back();
-                  },
-                  [this](RankId rank) { condemned_ = ranks_.at(rank)->condemned = true; }};
+  NodeWorld world{
+      front_,
+      [this](RankId id) -> Context& {
+        auto& rank = ranks_[id];
+        if (!rank) {
+          rank = std::make_unique<Rank>(clock_, id);
+        }
+        return rank->context;
+      },
+      [this](RankId id) -> Engine& {
+        auto& rank = ranks_[id];
+        if (!rank) {
+          rank = std::make_unique<Rank>(clock_, id);
+        }
+        if (!rank->engine) {
+          rank->engine = std::make_unique<ChaosEngine>(rank->context, model_.engine(rank->context), id, ledger_);
+        }
+        return *rank->engine;
+      },
+      metrics_,
+      [this](Context& context, Endpoint& inner) -> Endpoint& {
+        auto& rank = *ranks_.at(inner.self().rank);
+        rank.endpoint = std::make_unique<ChaosEndpoint>(context, inner, wires_);
+        return *rank.endpoint;
+      },
+      [this](RankId self, ControlLink& inner) -> ControlLink& {
+        links_.push_back(std::make_unique<ChaosLink>(self, inner, network_, ledger_, chronicle_, arrivals_));
+        return *links_.back();
+      },
+      [this](RankId rank) { condemned_ = ranks_.at(rank)->condemned = true; }};
   node_ = std::make_unique<Node>(std::move(world), std::move(config), TextRules{});
 }
 
@@ -137,7 +137,7 @@ void World::run() {
     ledger_.check_pools();
   }
   if (!chronicle_.violation()) {
-    check_ends();
+    check_afterwards(scenario_, node_->trace(), arrivals_, counts_.ended, chronicle_);
   }
 }
 
@@ -180,29 +180,8 @@ ClientOrder World::order(const ClientPlan& plan) const {
     request.stop.stop_token_ids = {stop};
     order.expected.erase(std::ranges::find(order.expected, stop), order.expected.end());
   }
-  order.must_succeed = must_succeed(plan);
+  order.promise = promise_of(scenario_, plan);
   return order;
-}
-
-// Nothing is in the way of a request in a world without faults, impatience and scarcity, given some time.
-bool World::must_succeed(const ClientPlan& plan) const {
-  const Scenario plain;
-  const bool no_faults = scenario_.timed.empty() && scenario_.control == MessageRates{} &&
-                         scenario_.notice == MessageRates{} && scenario_.write == WriteRates{};
-  const bool room = scenario_.waiting_max >= plain.waiting_max && scenario_.rooms_max >= plain.rooms_max &&
-                    scenario_.open_max >= plain.open_max && scenario_.retract_every == 0 &&
-                    scenario_.decode_pages * scenario_.page_tokens >= 180 &&
-                    scenario_.prefill_pages * scenario_.page_tokens >= 120;
-  return no_faults && room && !plan.patience && plan.time_limit >= std::chrono::milliseconds(1500);
-}
-
-void World::check_ends() {
-  std::map<std::pair<RankId, std::uint64_t>, std::uint32_t> ends;
-  for (const TraceEvent& event : node_->trace()) {
-    if (event.name == std::string_view("over") && ++ends[{event.rank, event.id}] > 1) {
-      chronicle_.blame("terminal", fmt::format("the room ended twice on {}", to_string(event.rank)), RoomId{event.id});
-    }
-  }
 }
 
 // Coroutines go before what they refer to: the front's first, whose end is a client that vanishes.

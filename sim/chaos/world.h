@@ -18,6 +18,7 @@
 #include "roles/node.h"
 #include "runtime/metrics.h"
 #include "runtime/scope.h"
+#include "sim/chaos/afterthought.h"
 #include "sim/chaos/chaos_endpoint.h"
 #include "sim/chaos/chaos_engine.h"
 #include "sim/chaos/chaos_link.h"
@@ -25,6 +26,7 @@
 #include "sim/chaos/client.h"
 #include "sim/chaos/ledger.h"
 #include "sim/chaos/network.h"
+#include "sim/chaos/promises.h"
 #include "sim/chaos/scenario.h"
 #include "sim/sim_clock.h"
 #include "sim/sim_context.h"
@@ -73,7 +75,6 @@ class World final {
   void start_rank(RankId rank);
   Task<> watch(Task<> loop);
   ClientOrder order(const ClientPlan& plan) const;
-  bool must_succeed(const ClientPlan& plan) const;
 
   Task<> direct();
   Task<> play(TimedFault fault);
@@ -86,7 +87,6 @@ class World final {
   void mend();
   Task<> drain(const char* when);
   Task<> probe();
-  void check_ends();
   void tear_down();
 
   Scenario scenario_;
@@ -97,6 +97,7 @@ class World final {
   SimContext net_;
   Network network_;
   Ledger ledger_;
+  Arrivals arrivals_;
   Wires wires_;
   MetricsRegistry metrics_;
   std::map<RankId, std::unique_ptr<Rank>> ranks_;

@@ -1,0 +1,73 @@
+#include "sim/chaos/afterthought.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/chaos/promises.h"
+
+namespace baton::chaos {
+namespace {
+
+// The longest a leg may need to hear of an end and to finish what it is in: a slow step, a late write, both ways.
+Duration linger_max(const Scenario& scenario) {
+  return Duration(std::chrono::milliseconds(60)) + 4 * scenario.delay_max;
+}
+
+void check_once(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
+  std::map<std::pair<RankId, std::uint64_t>, std::uint32_t> ends;
+  for (const TraceEvent& event : history) {
+    if (event.name == std::string_view("over") && ++ends[{event.rank, event.id}] == 2) {
+      chronicle.blame("terminal", fmt::format("the room ended twice on {}", to_string(event.rank)), RoomId{event.id});
+    }
+  }
+}
+
+void check_prompt(const Scenario& scenario, const std::vector<TraceEvent>& history,
+                  const std::map<std::uint32_t, TimePoint>& ended, Chronicle& chronicle) {
+  for (const TraceEvent& event : history) {
+    if (event.name != std::string_view("over")) {
+      continue;
+    }
+    const auto request = chronicle.request_of(RoomId{event.id});
+    const auto end = request ? ended.find(*request) : ended.end();
+    if (end != ended.end() && event.time > end->second + linger_max(scenario)) {
+      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(event.time - end->second).count();
+      chronicle.blame("lingers",
+                      fmt::format("request {}: {} held the room for {} us after the request had ended", *request,
+                                  to_string(event.rank), late),
+                      RoomId{event.id});
+    }
+  }
+}
+
+void check_not_revived(const std::vector<TraceEvent>& history, const Arrivals& arrivals, Chronicle& chronicle) {
+  for (const TraceEvent& event : history) {
+    const std::string_view name = event.name;
+    if (name != "bootstrap" && name != "prealloc") {
+      continue;
+    }
+    const auto cancel = arrivals.cancels.find({event.rank, RoomId{event.id}});
+    const auto job = arrivals.jobs.find({event.rank, RoomId{event.id}});
+    if (cancel != arrivals.cancels.end() && job != arrivals.jobs.end() && cancel->second < job->second) {
+      chronicle.blame("revived",
+                      fmt::format("{} took up a room that had been cancelled there before", to_string(event.rank)),
+                      RoomId{event.id});
+    }
+  }
+}
+
+}  // namespace
+
+void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& history, const Arrivals& arrivals,
+                      const std::map<std::uint32_t, TimePoint>& ended, Chronicle& chronicle) {
+  if (memories_last(scenario)) {
+    check_once(history, chronicle);
+    check_not_revived(history, arrivals, chronicle);
+  }
+  if (ends_are_prompt(scenario)) {
+    check_prompt(scenario, history, ended, chronicle);
+  }
+}
+
+}  // namespace baton::chaos

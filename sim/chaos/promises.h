@@ -1,0 +1,22 @@
+// What a scenario promises its clients: pure functions of the plan, so that a world can hold the roles to it.
+#pragma once
+
+#include "sim/chaos/scenario.h"
+
+namespace baton::chaos {
+
+enum class Promise : std::uint8_t {
+  an_end,   // some end, in time, with a cause
+  success,  // nothing in the scenario can make it fail
+  refusal,  // it can never fit: too_large, at once
+};
+
+Promise promise_of(const Scenario& scenario, const ClientPlan& plan);
+
+// Nothing that happens keeps a leg from hearing soon that its room is over.
+bool ends_are_prompt(const Scenario& scenario);
+
+// No rank loses its memory of what it was told.
+bool memories_last(const Scenario& scenario);
+
+}  // namespace baton::chaos
