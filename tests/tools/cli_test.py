@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The program as a person or a script meets it: flags, files, exit codes, output, signals."""
 
+import collections
 import contextlib
 import http.client
 import json
@@ -24,6 +25,18 @@ PATIENCE = 120  # seconds; sanitizer builds on busy machines are slow, and nothi
 def baton(*arguments, stdin=""):
     return subprocess.run([BATON, *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=PATIENCE,
                           cwd=ROOT, check=False)
+
+
+def steps_in(path):
+    """How many steps a trace file shows of each rank."""
+    events = json.loads(path.read_text())
+    events = events["traceEvents"] if isinstance(events, dict) else events
+    spans = [(event["cat"], event["id"], event["ph"]) for event in events if event["ph"] in "be"]
+    assert len(spans) == len(set(spans)), "viewers pair begin and end by id, so no two spans may share one"
+    ranks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    steps = collections.Counter()
+    steps.update(ranks[event["tid"]] for event in events if event["name"] == "step" and event["ph"] == "b")
+    return steps
 
 
 class BadInput(unittest.TestCase):
@@ -55,6 +68,14 @@ class BadInput(unittest.TestCase):
         self.refused("serve", "--mode", "aggregated", "--prefill", "2", says="--prefill: has no use")
         self.refused("generate", "--prompt", "x", "--top-k", "4", says="--top-k: has no use without --temperature")
         self.refused("generate", "--model", MODEL, says="--prompt")
+
+    def test_a_trace_that_cannot_be_written_is_refused_before_the_model_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            nowhere = pathlib.Path(folder) / "none" / "trace.json"
+            for command in (["serve"], ["generate", "--prompt", "x"]):
+                self.refused(*command, "--model", MODEL, "--trace", nowhere,
+                             says=f"--trace: cannot write {nowhere}: No such file or directory")
+                self.refused(*command, "--model", MODEL, "--trace", folder, says="Is a directory")
 
     def test_bad_settings_files_are_refused_with_their_line(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -99,13 +120,27 @@ class BadInput(unittest.TestCase):
 class Help(unittest.TestCase):
     def test_help_and_version(self):
         self.assertEqual(baton("--version").stdout, "baton 0.1.0\n")
-        for command in (["serve"], ["generate"], ["model"], ["model", "info"]):
+        for command in (["serve"], ["generate"], ["devices"], ["model"], ["model", "info"]):
             with self.subTest(command):
                 result = baton(*command, "--help")
                 self.assertEqual(result.returncode, 0)
                 self.assertIn("Usage: baton", result.stdout)
         self.assertIn("default 8000", baton("serve", "--help").stdout)
         self.assertEqual(baton().returncode, 2)
+
+    def test_devices_say_what_can_be_computed_on(self):
+        result = baton("devices")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        cpu, cuda = result.stdout.splitlines()
+        found = re.fullmatch(r"cpu   (\d+) of (\d+) cores usable, (avx512|avx2|portable) kernels, "
+                             r"(\d+\.\d) GiB memory, (\d+\.\d) GiB of it free", cpu)
+        self.assertTrue(found, cpu)
+        self.assertLessEqual(1, int(found[1]))
+        self.assertLessEqual(int(found[1]), int(found[2]))
+        self.assertLessEqual(int(found[1]), len(os.sched_getaffinity(0)))
+        self.assertGreater(float(found[4]), 0)
+        self.assertLessEqual(float(found[5]), float(found[4]))
+        self.assertEqual(cuda, "cuda  not built in")
 
     def test_printed_settings_are_a_settings_file(self):
         first = baton("serve", "--print-settings", "--port", "8123", "--prefill", "2")
@@ -137,6 +172,16 @@ class Generate(unittest.TestCase):
         self.assertGreater(timeline["chunks"], 1)
         self.assertGreater(timeline["pages"], 0)
         self.assertEqual(timeline["moved_bytes"], 0)
+
+    def test_the_trace_holds_the_steps_of_both_ranks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            path.write_text("an older trace " * 100_000)
+            result = self.generate("--prompt", "Once upon a time", "--trace", path)
+            self.assertIn(f"events in {path}\n", result.stderr)
+            steps = steps_in(path)
+            self.assertEqual(steps["prefill/0"], 1)
+            self.assertGreaterEqual(steps["decode/0"], 23)
 
     def test_the_text_does_not_depend_on_how_it_was_computed(self):
         texts = {}
@@ -219,6 +264,19 @@ class Serve(unittest.TestCase):
                 code, errors = server.end(number)
                 self.assertEqual(code, 0, errors)
                 self.assertIn("Draining", errors)
+
+    def test_the_trace_is_written_after_a_drain(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "trace.json"
+            settings = pathlib.Path(folder) / "pd.toml"
+            settings.write_text(f"trace = '{path}'\n")
+            with Server("--config", settings) as server:
+                self.assertEqual(path.read_text(), "", "it is there from the start, to be sure that it can be written")
+                body = {"prompt": "Hello", "max_tokens": 8, "ignore_eos": True}
+                self.assertEqual(server.request("POST", "/v1/completions", body)[0], 200)
+                code, errors = server.end(signal.SIGINT)
+                self.assertEqual(code, 0, errors)
+            self.assertGreaterEqual(steps_in(path)["decode/0"], 7)
 
     def test_a_taken_port_is_said(self):
         with Server() as server:

@@ -40,6 +40,15 @@ class GenerateCommand final {
   SettingTable table_;
 };
 
+// Prints what this machine offers for --device.
+class DevicesCommand final {
+ public:
+  Command command();  // refers to this object
+
+ private:
+  int run();
+};
+
 // Prints what a model file holds.
 class ModelInfoCommand final {
  public:

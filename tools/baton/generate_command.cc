@@ -16,6 +16,7 @@
 #include "tools/baton/commands.h"
 #include "tools/baton/pipeline.h"
 #include "tools/baton/timeline_text.h"
+#include "tools/baton/trace_file.h"
 
 namespace baton {
 namespace {
@@ -147,6 +148,9 @@ int GenerateCommand::run() {
   front.run();
   pipeline.node().stop();
   pipeline.node().join();
+  if (!pipeline_.trace.empty()) {
+    write_trace(pipeline_.trace, pipeline.node().node().trace());
+  }
   scope.rethrow_error();
   return report(finish, generate_.json);
 }

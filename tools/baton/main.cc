@@ -1,4 +1,4 @@
-// The program: `baton serve`, `baton generate`, `baton model info`.
+// The program: `baton serve`, `baton generate`, `baton devices`, `baton model info`.
 #include <vector>
 
 #include "tools/baton/command_line.h"
@@ -7,7 +7,8 @@
 int main(int argc, char** argv) {
   baton::ServeCommand serve;
   baton::GenerateCommand generate;
+  baton::DevicesCommand devices;
   baton::ModelInfoCommand model_info;
-  std::vector<baton::Command> commands = {serve.command(), generate.command(), model_info.command()};
+  std::vector<baton::Command> commands = {serve.command(), generate.command(), devices.command(), model_info.command()};
   return baton::run_command_line(argc, argv, commands);
 }

@@ -15,6 +15,7 @@
 #include "model/files/model_source.h"
 #include "runtime/random.h"
 #include "tools/baton/progress.h"
+#include "tools/baton/trace_file.h"
 
 namespace baton {
 namespace {
@@ -155,6 +156,7 @@ NodeConfig Pipeline::node_config(const PipelineSettings& settings, const KvLayou
   config.prefill_pages = config.copying ? config.decode_pages : 0;
   config.model_hash = weights_->model_hash();
   config.seed = random.fork(1).next();
+  config.trace_events = settings.trace.empty() ? 0 : kTraceEventsMax;
   config.prefill.step.step_tokens = settings.chunk;
   config.prefill.rooms_max = open;
   config.decode.running_max = settings.max_running;

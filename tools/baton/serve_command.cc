@@ -15,6 +15,7 @@
 #include "runtime/task.h"
 #include "tools/baton/commands.h"
 #include "tools/baton/pipeline.h"
+#include "tools/baton/trace_file.h"
 #include "tools/baton/values.h"
 
 namespace baton {
@@ -33,6 +34,7 @@ class Service final {
  public:
   Service(const PipelineSettings& pipeline, const ServerSettings& server)
       : settings_(server),
+        trace_(pipeline.trace),
         pipeline_(pipeline, front_, metrics_),
         name_(server.served_name.empty() ? pipeline_.model_name() : server.served_name),
         http_(front_, pipeline_.router(), served_model(), http_config(server, pipeline_.seed()), metrics_),
@@ -51,6 +53,7 @@ class Service final {
   void rank_failed(std::exception_ptr fault);
 
   const ServerSettings& settings_;
+  const std::string& trace_;  // a file's path, or empty
   RealContext front_;
   MetricsRegistry metrics_;
   Pipeline pipeline_;
@@ -86,6 +89,9 @@ int Service::run() {
   front_.run();
   pipeline_.node().stop();
   pipeline_.node().join();
+  if (!trace_.empty()) {
+    write_trace(trace_, pipeline_.node().node().trace());
+  }
   scope_.rethrow_error();
   return exit_code_;
 }
@@ -162,6 +168,7 @@ Command ServeCommand::command() {
       "Examples:\n"
       "  baton serve                                  the default model, one prefill and one decode rank\n"
       "  baton serve --model qwen.gguf --prefill 2 --decode 3 --port 8001\n"
+      "  baton serve --trace trace.json               Ctrl-C writes it, for ui.perfetto.dev\n"
       "  baton serve --print-settings > baton.toml    a file to edit, then: baton serve --config baton.toml\n"
       "  curl localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}], \"max_tokens\": 32}'";

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/errors.h"
+#include "tools/baton/trace_file.h"
 #include "tools/baton/values.h"
 
 namespace baton {
@@ -104,6 +105,12 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                              settings.time_limit));
   table.add(count_setting({"seed", memory, "N", "of all random choices; 0: another one at every start"}, settings.seed,
                           {0, std::numeric_limits<std::uint64_t>::max()}));
+
+  table.add(text_setting({"trace", "Diagnosis", "FILE",
+                          fmt::format("write at the end what every rank did, its last {} events, as JSON\n"
+                                      "for ui.perfetto.dev or chrome://tracing",
+                                      kTraceEventsMax)},
+                         settings.trace));
 }
 
 void add_settings(SettingTable& table, ServerSettings& settings) {
@@ -165,6 +172,9 @@ void check(const SettingTable& table, const PipelineSettings& settings) {
   }
   if (settings.time_limit <= Duration::zero()) {
     refuse(table, "time-limit", "a request needs some time");
+  }
+  if (const std::string reason = why_not_writable(settings.trace); !reason.empty()) {
+    refuse(table, "trace", fmt::format("cannot write {}: {}", settings.trace, reason));
   }
 }
 

@@ -36,6 +36,7 @@ struct PipelineSettings {
   std::uint32_t max_queue = 256;         // requests that wait for pages, per decode rank
   Duration time_limit = std::chrono::minutes(10);
   std::uint64_t seed = 0;  // 0: drawn from the system
+  std::string trace;       // file for what the ranks did; empty: none
 };
 
 struct ServerSettings {
