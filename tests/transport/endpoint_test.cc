@@ -60,5 +60,16 @@ TEST_CASE("RecentIds: forgets the oldest first and never grows beyond its bound"
   CHECK(recent.contains(id(4)));
 }
 
+TEST_CASE("RecentIds: the first outcome stays") {
+  const TransferId id{{1, 1}, {1}};
+  RecentIds recent(3);
+  CHECK(recent.outcome(id) == nullptr);
+  recent.insert(id, Failure(Errc::aborted, "decode/0", "left"));
+  recent.insert(id);
+  REQUIRE(recent.outcome(id) != nullptr);
+  REQUIRE(recent.outcome(id)->has_value());
+  CHECK((*recent.outcome(id))->message == "left");
+}
+
 }  // namespace
 }  // namespace baton

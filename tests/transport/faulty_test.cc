@@ -145,6 +145,30 @@ TEST_CASE("FaultyEndpoint: a torn write applies a part and no more, down to half
   }
 }
 
+TEST_CASE("FaultyEndpoint: a plan knows the room and the target of every operation") {
+  struct Watching final : FaultPlan {
+    std::vector<FaultPoint> points;
+    Fault next(const FaultPoint& point) override {
+      points.push_back(point);
+      return {};
+    }
+  } plan;
+  Pair pair(MemoryMode::copying, &plan);
+  const Landing landing = pair.decode.expect(1, kTokens);
+  {
+    const Opened opened = pair.prefill.sender.open(landing);
+    CHECK(run(pair.context, pair.compute_and_push(*opened.outgoing, 0, 5)).has_value());
+    opened.outgoing->fail(Failure(Errc::internal, "prefill/0", "over"));
+  }
+  REQUIRE(plan.points.size() == 4);  // a write, its notice, failed, closed
+  for (const FaultPoint& point : plan.points) {
+    CHECK(point.id == landing.id);
+    CHECK(point.to == decode_peer(0));
+  }
+  CHECK(plan.points[0].is_write);
+  CHECK(plan.points[3].notice == NoticeKind::closed);
+}
+
 TEST_CASE("RandomFaults: the same seed gives the same faults, the rates are kept, `closed` is never lost by default") {
   FaultRates rates;
   rates.delay = 0.1;

@@ -83,6 +83,52 @@ TEST_CASE("TransferBook: a counted room gives its lease and its record, and an a
   CHECK(!bench.book.known(id_of(1)));
 }
 
+TEST_CASE("TransferBook: a record that comes again gets the verdict again, as long as the room is remembered") {
+  Bench bench(2);
+  bench.open(1, 1);
+  bench.open(2, 1);
+  bench.record(1, 1, 1);
+  CHECK(bench.written(1, 0, 0));
+  bench.ended(2, NoticeKind::closed, Failure(Errc::too_large, "prefill/0", "refused"));
+  bench.book.take_answers();
+  for (const bool taken : {false, true}) {
+    for (const std::uint64_t room : {1, 2, 3}) {
+      CHECK(!bench.record(room, 1, 1));
+      CHECK(!bench.written(room, 0, 0));  // not answered: the record follows
+      const auto answers = bench.book.take_answers();
+      REQUIRE(answers.size() == (room == 3 ? 0 : 1));
+      CHECK((room == 3 || answers[0].second.failure.has_value() == (room == 2)));
+    }
+    if (!taken) {
+      CHECK(bench.book.take(id_of(1)).ok());
+      CHECK(bench.book.take(id_of(2)).failure->message == "refused");
+    }
+  }
+}
+
+TEST_CASE("TransferBook: a room in quarantine can be answered again, no other") {
+  Bench bench(2);
+  bench.open(1, 1);
+  bench.open(2, 1);
+  bench.book.abandon(id_of(1), Failure(Errc::aborted, "decode/0", "left"));
+  bench.book.take_answers();
+  for (const std::uint64_t room : {1, 2, 3}) {
+    bench.book.answer_again(id_of(room));
+  }
+  const auto answers = bench.book.take_answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].second.id == id_of(1));
+  CHECK(answers[0].second.failure->message == "left");
+  CHECK(bench.book.in_quarantine(id_of(1)));
+  bench.book.take(id_of(1));
+  bench.ended(1, NoticeKind::closed);
+  bench.book.answer_again(id_of(1));
+  CHECK(bench.book.take_answers().empty());
+  bench.book.abandon(id_of(2), Failure(Errc::aborted, "decode/0", "left"));
+  bench.book.take(id_of(2));
+  bench.ended(2, NoticeKind::closed);
+}
+
 // handover.md 17.12 T5, #37697.
 TEST_CASE("TransferBook: three chunks in any order, with duplicates, conclude exactly once") {
   std::vector<int> order{0, 1, 2, 3};

@@ -62,7 +62,7 @@ struct FaultRates {
   double fail = 0;
   double tear = 0;
   Duration delay_max = std::chrono::milliseconds(10);
-  // Whether `closed` may be lost too. Real backends lose it only together with the peer, and then say peer_gone.
+  // Whether `closed` may be lost too: pages then wait in quarantine until the receiver has asked again.
   bool lose_closed = false;
 };
 
