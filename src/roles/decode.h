@@ -115,6 +115,7 @@ class DecodeRank final {
   StepBatch form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows);
   void end_step(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepResult& result);
   void accept_token(DecodeRoom& room, SampledToken token);
+  void say(DecodeRoom& room, GenerationEvent event);
   void flush_events();
 
   // decode_retract.cc: when pages run out

@@ -45,6 +45,7 @@ struct DecodeRoom {
   std::uint32_t chunks = 0;
   std::uint32_t pages_handed_over = 0;
   std::uint32_t retractions = 0;
+  std::uint32_t events = 0;  // said to the router so far
 
   DecodeRoom(Job job_in, const TextRules& rules) : job(std::move(job_in)), output(*job.request, rules) {}
 

@@ -42,7 +42,7 @@ void DecodeRank::finish(DecodeRoom& room) {
   event.usage.prompt_tokens = static_cast<std::uint32_t>(room.prompt().size());
   event.usage.cached_tokens = room.cached_tokens;
   event.timeline = room.timeline(parts_.context.now());
-  events_[room.job.router].emplace_back(room.job.room, std::move(event));
+  say(room, std::move(event));
   close(room);
 }
 

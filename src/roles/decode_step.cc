@@ -115,11 +115,16 @@ void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
   }
   Output::Step step = room.output.accept(std::move(token));
   if (step.token) {
-    events_[room.job.router].emplace_back(room.job.room, std::move(*step.token));
+    say(room, std::move(*step.token));
   }
   if (step.finished) {
     finish(room);
   }
+}
+
+// Tells the router with the next flush.
+void DecodeRank::say(DecodeRoom& room, GenerationEvent event) {
+  events_[room.job.router].emplace_back(room.job.room, room.events++, std::move(event));
 }
 
 void DecodeRank::flush_events() {

@@ -14,6 +14,7 @@
 // Every message has a constructor: g++ 12 destroys aggregates twice inside an expression with co_await.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -68,11 +69,15 @@ struct LegFailed {
 };
 
 // What a rank produced in one step, for all its rooms: one message a step and router, not one a token.
+// The events of a room are numbered from zero without gaps, so that the router knows what came twice or too early.
 struct RoomEvent {
   RoomId room;
+  std::uint32_t number;
   GenerationEvent event;
 
-  RoomEvent(RoomId room_in, GenerationEvent event_in) : room(room_in), event(std::move(event_in)) {}
+  // The event by reference: g++ 12 sees uninitialized memory where one moves through by value.
+  RoomEvent(RoomId room_in, std::uint32_t number_in, GenerationEvent&& event_in)
+      : room(room_in), number(number_in), event(std::move(event_in)) {}
 };
 
 struct RoomEvents {

@@ -92,7 +92,7 @@ class Router final : public Generator {
   void refresh_ranks();
   std::vector<RankId> all_ranks() const;
   void expire_ranks();
-  void deliver(RouterRoom& room, GenerationEvent event);
+  void deliver(RouterRoom& room);
   void end(RoomId id, Failure cause, std::optional<RankId> already_knows);
   void forget(RoomId id);
   void release_prefill(RouterRoom& room);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "roles/event_order.h"
 #include "roles/generation.h"
 #include "runtime/ids.h"
 #include "runtime/time.h"
@@ -29,6 +30,7 @@ struct RouterRoom {
   RouterLeg decode;
   TimePoint arrived;
   TimePoint deadline;
+  EventOrder events;
   bool prefill_open = true;  // the prefill leg still has work: its prompt is that rank's load
 
   RouterRoom(RoomId id_in, std::shared_ptr<const GenerationRequest> request_in, Sample& sample_in, RouterLeg prefill_in,
@@ -39,7 +41,8 @@ struct RouterRoom {
         prefill(prefill_in),
         decode(decode_in),
         arrived(arrived_in),
-        deadline(deadline_in) {}
+        deadline(deadline_in),
+        events(std::uint64_t{request->stop.max_tokens} + 1) {}
 
   bool aggregated() const noexcept { return prefill.peer == decode.peer; }
   bool needs(const PeerId& peer) const noexcept {

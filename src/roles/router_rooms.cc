@@ -18,7 +18,10 @@ Task<> Router::listen() {
 void Router::take(RoomEvents message) {
   for (RoomEvent& event : message.events) {
     if (const auto found = rooms_.find(event.room); found != rooms_.end()) {
-      deliver(*found->second, std::move(event.event));
+      RouterRoom& room = *found->second;
+      room.events.add(event.number, std::move(event.event));
+      release_prefill(room);  // it has an event, so the hand-over is behind it
+      deliver(room);
     }
   }
 }
@@ -96,13 +99,15 @@ std::vector<RankId> Router::all_ranks() const {
   return all;
 }
 
-void Router::deliver(RouterRoom& room, GenerationEvent event) {
-  const bool last = std::holds_alternative<FinishEvent>(event);
-  room.sample->deliver(std::move(event));
-  release_prefill(room);  // it has an event, so the hand-over is behind it
-  if (last) {
-    finished_.add(1);
-    forget(room.id);
+// Hands on what is in order by now. The room is gone after its last event.
+void Router::deliver(RouterRoom& room) {
+  while (std::optional<GenerationEvent> event = room.events.take()) {
+    const bool last = std::holds_alternative<FinishEvent>(*event);
+    room.sample->deliver(std::move(*event));
+    if (last) {
+      finished_.add(1);
+      return forget(room.id);
+    }
   }
 }
 

@@ -73,6 +73,9 @@ TEST_CASE("Decode: pages are reserved before prefill computes, and the hand-over
     co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(20));
     REQUIRE(bench.link.events.size() == 5);
     const auto expected = ToyEngine::reference(std::vector<TokenId>(40, 5), 4, 997, 0);
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      CHECK(bench.link.events[i].number == i);
+    }
     for (std::size_t i = 0; i < 4; ++i) {
       CHECK(std::get<TokenEvent>(bench.link.events[i].event).token.id == expected[i]);
     }

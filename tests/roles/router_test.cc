@@ -6,6 +6,7 @@
 #include "runtime/scope.h"
 #include "runtime/sleep.h"
 #include "sim/sim_context.h"
+#include "tests/support/pick.h"
 #include "tests/support/recording_link.h"
 #include "tests/support/run.h"
 
@@ -118,7 +119,7 @@ TEST_CASE("Router: what comes after the end of a room finds nobody, and the firs
     FinishEvent well;
     well.reason = FinishReason::stop;
     std::vector<RoomEvent> late;
-    late.emplace_back(room, well);
+    late.emplace_back(room, 0, well);
     bench.router.inbox().push(RoomEvents(std::move(late)));
     const FinishEvent finish = co_await end_of(*generation);
     CHECK(finish.failure->message == "first");
@@ -220,7 +221,7 @@ TEST_CASE("Router: prefill's failure after the first token is no failure of the 
     const auto generation = bench.router.start(bench.request());
     const RoomId room = bench.last_room();
     std::vector<RoomEvent> token;
-    token.emplace_back(room, TokenEvent());
+    token.emplace_back(room, 0, TokenEvent());
     bench.router.inbox().push(RoomEvents(std::move(token)));
     bench.router.inbox().push(LegFailed(room, kPrefill0, Failure(Errc::peer_lost, "prefill/0", "another life")));
     co_await sleep_until(bench.context, bench.context.now() + Duration(1));
@@ -228,5 +229,71 @@ TEST_CASE("Router: prefill's failure after the first token is no failure of the 
     bench.router.inbox().push(LegFailed(room, kDecode0, Failure(Errc::internal, "decode/0", "broken")));
     const FinishEvent finish = co_await end_of(*generation);
     CHECK(finish.failure->message == "broken");
+  });
+}
+
+TEST_CASE("Router: events reach the front end once and in their order, however they come") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    CAPTURE(seed);
+    test::Pick pick(seed);
+    Bench bench;
+    bench.run([&]() -> Task<> {
+      const auto generation = bench.router.start(bench.request());
+      const RoomId room = bench.last_room();
+      std::vector<RoomEvent> events;
+      for (std::uint32_t number = 0; number < 5; ++number) {
+        SampledToken token;
+        token.id = static_cast<TokenId>(number);
+        events.emplace_back(room, number, TokenEvent(token, ""));
+      }
+      FinishEvent well;
+      well.reason = FinishReason::length;
+      events.emplace_back(room, 5, well);
+      for (std::size_t i = 0; i < 4; ++i) {
+        events.push_back(events[pick(6)]);  // what comes twice
+      }
+      events.emplace_back(room, 6, TokenEvent());              // more than the request can have
+      events.emplace_back(room, 4'000'000'000, TokenEvent());  // likewise
+      pick.shuffle(events);
+      for (RoomEvent& event : events) {
+        std::vector<RoomEvent> one;
+        one.push_back(std::move(event));
+        bench.router.inbox().push(RoomEvents(std::move(one)));
+      }
+      std::vector<TokenId> tokens;
+      std::size_t finishes = 0;
+      while (std::optional<GenerationEvent> event = co_await generation->next()) {
+        if (const auto* token = std::get_if<TokenEvent>(&*event)) {
+          tokens.push_back(token->token.id);
+        } else {
+          ++finishes;
+          CHECK_FALSE(std::get<FinishEvent>(*event).failure.has_value());
+        }
+      }
+      CHECK(tokens == std::vector<TokenId>{0, 1, 2, 3, 4});
+      CHECK(finishes == 1);
+      CHECK(bench.router.open_requests() == 0);
+    });
+  }
+}
+
+TEST_CASE("Router: a gap among the events that nobody fills ends at the deadline, after what came before it") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    GenerationRequest request = bench.request();
+    request.time_limit = std::chrono::milliseconds(30);
+    const auto generation = bench.router.start(std::move(request));
+    const RoomId room = bench.last_room();
+    FinishEvent well;
+    well.reason = FinishReason::length;
+    std::vector<RoomEvent> events;
+    events.emplace_back(room, 0, TokenEvent());
+    events.emplace_back(room, 2, TokenEvent());
+    events.emplace_back(room, 3, well);
+    bench.router.inbox().push(RoomEvents(std::move(events)));
+    const std::optional<GenerationEvent> first = co_await generation->next();
+    CHECK(std::holds_alternative<TokenEvent>(*first));
+    const FinishEvent finish = co_await end_of(*generation);
+    CHECK(finish.failure->code == Errc::timeout);
   });
 }
