@@ -25,7 +25,9 @@ struct Unit {
 
   std::uint32_t rows() const noexcept { return tile.tokens * tile.heads; }
   std::uint32_t ranges() const noexcept { return (end + kAttentionRange - 1) / kAttentionRange; }
-  std::uint32_t range_end(std::uint32_t range) const noexcept { return std::min(end, (range + 1) * kAttentionRange); }
+  AttentionWork work(std::uint32_t range) const noexcept {
+    return {&tile, range * kAttentionRange, std::min(end, (range + 1) * kAttentionRange)};
+  }
   bool sees(std::uint32_t row, std::uint32_t range) const noexcept {
     return tile.first_position + row / tile.heads >= range * kAttentionRange;
   }
@@ -72,15 +74,18 @@ void write_rows(const Output& output, const Unit& unit, const AttentionPartial& 
   }
 }
 
-void attend_all_ranges(const Output& output, const Unit& unit) {
+// `next` is what the thread will probably do afterwards.
+void attend_all_ranges(const Output& output, const Unit& unit, const AttentionWork& next) {
   alignas(64) float total_memory[kTileRowsMax * (kHeadDimMax + 2)];
   alignas(64) float other_memory[kTileRowsMax * (kHeadDimMax + 2)];
   const AttentionPartial total = partial_in(total_memory, unit, output.padded);
   const AttentionPartial other = partial_in(other_memory, unit, output.padded);
-  output.kernels->range(unit.tile, 0, unit.range_end(0), total);
-  for (std::uint32_t range = 1; range < unit.ranges(); ++range) {
-    output.kernels->range(unit.tile, range * kAttentionRange, unit.range_end(range), other);
-    merge_rows(output, unit, range, total, other);
+  for (std::uint32_t range = 0; range < unit.ranges(); ++range) {
+    const AttentionWork after = range + 1 < unit.ranges() ? unit.work(range + 1) : next;
+    output.kernels->range(unit.work(range), after, range == 0 ? total : other);
+    if (range > 0) {
+      merge_rows(output, unit, range, total, other);
+    }
   }
   write_rows(output, unit, total);
 }
@@ -165,13 +170,16 @@ void attention(Lane& lane, const KvLayoutView& layout, std::uint32_t layer,
   lane.parallel_for(static_cast<unsigned>(tasks.size()), [&](unsigned chunk) {
     const Task task = tasks[chunk];
     const Unit& unit = units[task.unit];
+    // Threads claim tasks in turns; a wrong guess costs a few lines of cache.
+    const std::size_t after = std::size_t{chunk} + lane.threads();
+    const AttentionWork next =
+        after < tasks.size() ? units[tasks[after].unit].work(tasks[after].range) : AttentionWork();
     if (unit.partials == nullptr) {
-      attend_all_ranges(output, unit);
+      attend_all_ranges(output, unit, next);
       return;
     }
     float* memory = unit.partials + task.range * partial_floats(unit, output.padded);
-    output.kernels->range(unit.tile, task.range * kAttentionRange, unit.range_end(task.range),
-                          partial_in(memory, unit, output.padded));
+    output.kernels->range(unit.work(task.range), next, partial_in(memory, unit, output.padded));
   });
   for (const Unit& unit : units) {
     if (unit.partials != nullptr) {

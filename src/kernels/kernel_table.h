@@ -74,10 +74,17 @@ struct AttentionPartial {
   float* sum = nullptr;
 };
 
+// A tile's work on positions [begin, end); begin is a multiple of kAttentionRange. No tile: no work.
+struct AttentionWork {
+  const AttentionTile* tile = nullptr;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
 struct AttentionKernels {
-  // Positions [begin, end) of which each row takes those up to its own; begin is a multiple of kAttentionRange. Rows
-  // whose position is below `begin` are left alone.
-  void (*range)(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, const AttentionPartial& partial);
+  // Each row takes those of the positions that are up to its own; rows whose position is below `work.begin` are left
+  // alone. `next` is what this thread will probably do afterwards: its first keys and values are asked for in time.
+  void (*range)(const AttentionWork& work, const AttentionWork& next, const AttentionPartial& partial);
   // total += other for one row (row pointers), in the order of the arguments.
   void (*merge)(const AttentionPartial& total, const AttentionPartial& other, std::size_t padded_dim);
   // out = values / sum

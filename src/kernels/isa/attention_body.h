@@ -139,7 +139,10 @@ void attend_block(const AttentionTile& tile, const BlockRows& block, const Block
   }
 }
 
-void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t end, const AttentionPartial& partial) {
+void attend_range(const AttentionWork& work, const AttentionWork& next, const AttentionPartial& partial) {
+  const AttentionTile& tile = *work.tile;
+  const std::uint32_t begin = work.begin;
+  const std::uint32_t end = work.end;
   const std::size_t head_dim = tile.layout->head_dim;
   TileBuffers buffers;
   const std::size_t padded = padded_head_dim(head_dim);
@@ -165,7 +168,11 @@ void attend_range(const AttentionTile& tile, std::uint32_t begin, std::uint32_t 
   for (std::uint32_t i = 0, block = begin; block < end; ++i, block += kAttentionBlock) {
     const BlockRows& rows_here = blocks[i % 2];
     BlockRows& rows_next = blocks[(i + 1) % 2];
-    find_rows(tile, block + kAttentionBlock, end, rows_next);
+    if (block + kAttentionBlock < end || next.tile == nullptr) {
+      find_rows(tile, block + kAttentionBlock, end, rows_next);
+    } else {
+      find_rows(*next.tile, next.begin, next.end, rows_next);
+    }
     if (tile.layout->type == KvType::f16) {
       attend_block<KvType::f16>(tile, rows_here, rows_next, block, first_row_of(block), buffers, partial);
     } else {
