@@ -67,6 +67,7 @@ void DecodeRank::stop() {
   parts_.context.post([this] {
     stopping_ = true;
     for (DecodeRoom* room : in_order(rooms_)) {
+      saw(room_event::kStop, room->job.room);
       fail(*room, Failure(Errc::unavailable, to_string(parts_.self.rank), "the rank is shutting down"));
     }
     room_gone_.notify();
@@ -90,6 +91,7 @@ Task<> DecodeRank::listen() {
 
 void DecodeRank::take(Job job) {
   const RoomId id = job.room;
+  saw(room_event::kJob, id);
   if (tombstones_.contains(id) || rooms_.contains(id)) {
     return;  // a cancel or prefill's refusal overtook the job, or the job came twice
   }
@@ -128,26 +130,32 @@ void DecodeRank::take(Job job) {
 
 // Decode ranks make landings; one that gets one was misaddressed, and its maker's deadline will end it.
 void DecodeRank::take(Landing landing) {
-  note("stray landing", landing.id.room);
+  saw(room_event::kLanding, landing.id.room);
   parts_.metrics.failure();
 }
 
 void DecodeRank::take(CancelRoom cancel) {
-  if (const auto found = rooms_.find(cancel.room); found != rooms_.end()) {
-    return fail(*found->second, std::move(cancel.cause));
+  saw(room_event::kCancel, cancel.room);
+  this->cancel(cancel.room, std::move(cancel.cause));
+}
+
+void DecodeRank::cancel(RoomId id, Failure cause) {
+  if (const auto found = rooms_.find(id); found != rooms_.end()) {
+    return fail(*found->second, std::move(cause));
   }
-  tombstones_.add(cancel.room, std::move(cancel.cause), parts_.context.now());
+  tombstones_.add(id, std::move(cause), parts_.context.now());
   deadline_.notify();
 }
 
 // Prefill refused the room or failed before it had the landing; it told the router as well. Of a room that has been
 // handed over a later life of prefill may say so, when an old job reaches it: that concerns nobody any more.
 void DecodeRank::take(LegFailed failed) {
+  saw(room_event::kLegFailed, failed.room);
   const auto found = rooms_.find(failed.room);
   if (found != rooms_.end() && !found->second->needs_prefill()) {
     return;
   }
-  take(CancelRoom(failed.room, std::move(failed.failure)));
+  cancel(failed.room, std::move(failed.failure));
 }
 
 // A prefill rank is over. Whoever has its pages from it goes on.
@@ -157,6 +165,9 @@ void DecodeRank::take(PeersGone gone) {
       parts_.receiver->peer_gone(peer);  // rooms in transfer get their verdict by it
     }
     for (DecodeRoom* room : in_order(rooms_)) {
+      if (room->job.prefill == peer) {
+        saw(room_event::kPeerGone, room->job.room);
+      }
       if (room->state == DecodeRoom::State::prealloc && room->job.prefill == peer) {
         fail(*room, Failure(Errc::peer_lost, to_string(parts_.self.rank), to_string(peer) + " is gone"));
       }

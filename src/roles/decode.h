@@ -25,6 +25,7 @@
 #include "roles/policy/admission.h"
 #include "roles/policy/mixed_batch.h"
 #include "roles/rank_metrics.h"
+#include "roles/room_event.h"
 #include "roles/room_queue.h"
 #include "roles/run_step.h"
 #include "roles/tombstones.h"
@@ -88,6 +89,7 @@ class DecodeRank final {
   void take(Landing landing);
   void take(CancelRoom cancel);
   void take(LegFailed failed);
+  void cancel(RoomId id, Failure cause);
   void take(PeersGone gone);
 
   // decode_rooms.cc: rooms end
@@ -126,6 +128,14 @@ class DecodeRank final {
 
   void move(DecodeRoom& room, DecodeRoom::State to);
   RoomQueue<DecodeRoom>& queue(DecodeRoom::State state);
+
+  // History: what happens to the room, in which state.
+  void saw(const char* event, RoomId room) {
+    if (parts_.trace.enabled()) {
+      note(event, room, static_cast<std::uint64_t>(state_of(room)));
+    }
+  }
+  room_event::DecodeState state_of(RoomId room) const;
 
   DecodeParts parts_;
   DecodeConfig config_;

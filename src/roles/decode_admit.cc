@@ -37,6 +37,7 @@ void DecodeRank::admit_some() {
 void DecodeRank::reserve(DecodeRoom& room) {
   std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
   BATON_CHECK(lease.has_value(), room.tokens(), parts_.pool.free());
+  saw(room_event::kAdmitted, room.job.room);
   room.landed = parts_.context.now();
   if (config_.local_prefill) {
     room.lease = std::move(*lease);
@@ -58,6 +59,7 @@ void DecodeRank::reserve(DecodeRoom& room) {
 // token already ends the request is tested now, before it takes a place in the batch.
 Task<> DecodeRank::await_transfer(DecodeRoom& room, TransferId id) {
   Arrival arrival = co_await parts_.receiver->arrived(id, room.job.deadline);
+  saw(arrival.ok() ? room_event::kVerdictOk : room_event::kVerdictFailed, room.job.room);
   room.verdict = parts_.context.now();
   if (!arrival.ok()) {
     if (!room.failure) {

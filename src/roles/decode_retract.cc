@@ -47,6 +47,7 @@ Task<> DecodeRank::make_room() {
 }
 
 Task<> DecodeRank::retract(DecodeRoom& room) {
+  saw(room_event::kRetract, room.job.room);
   const std::uint32_t used = parts_.pool.layout().pages_for(room.computed);
   co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
   room.busy = false;
@@ -77,6 +78,7 @@ Task<> DecodeRank::resume_retracted() {
   for (const RoomId id : ids) {
     DecodeRoom& room = *rooms_.at(id);
     std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
+    saw(room_event::kResume, id);
     if (lease && !room.failure) {
       room.lease = std::move(*lease);
       co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());

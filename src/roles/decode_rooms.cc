@@ -67,6 +67,7 @@ Task<> DecodeRank::watch_deadlines() {
   for (;;) {
     const TimePoint now = parts_.context.now();
     while (const std::optional<RoomId> id = deadlines_.expired(now)) {
+      saw(room_event::kDeadline, *id);
       DecodeRoom& room = *rooms_.at(*id);
       deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
       fail(room,
@@ -99,6 +100,15 @@ RoomQueue<DecodeRoom>& DecodeRank::queue(DecodeRoom::State state) {
       return retracted_;
   }
   return prealloc_;
+}
+
+room_event::DecodeState DecodeRank::state_of(RoomId id) const {
+  if (const auto found = rooms_.find(id); found != rooms_.end()) {
+    const DecodeRoom& room = *found->second;
+    const auto in_queue = static_cast<int>(room_event::DecodeState::prealloc) + static_cast<int>(room.state);
+    return room.failure ? room_event::DecodeState::failing : static_cast<room_event::DecodeState>(in_queue);
+  }
+  return tombstones_.contains(id) ? room_event::DecodeState::tombstone : room_event::DecodeState::unknown;
 }
 
 void DecodeRank::update_metrics() {

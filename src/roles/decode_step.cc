@@ -86,6 +86,7 @@ void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vect
                           StepResult& result) {
   for (std::size_t i = 0; i < rooms.size(); ++i) {
     DecodeRoom& room = *rooms[i];
+    saw(result.failure ? room_event::kStepFailed : room_event::kStepDone, room.job.room);
     room.busy = false;
     if (room.failure) {
       close(room);
@@ -114,6 +115,7 @@ void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
     room.prefill.compute_ns = (*room.verdict - *room.landed).count() - room.prefill.waiting_ns;
   }
   Output::Step step = room.output.accept(std::move(token));
+  saw(step.finished ? room_event::kLastToken : room_event::kToken, room.job.room);
   if (step.token) {
     say(room, std::move(*step.token));
   }

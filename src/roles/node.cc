@@ -3,45 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "roles/node_slots.h"
 #include "runtime/scope.h"
 #include "transport/endpoint_receiver.h"
 #include "transport/endpoint_sender.h"
 
 namespace baton {
-
-// Members in the order in which they refer to each other.
-struct Node::PrefillSlot {
-  PeerId self;
-  std::unique_ptr<KvArena> arena;
-  std::unique_ptr<KvPool> pool;
-  RankMetrics metrics;
-  PeerWatch peers;
-  std::unique_ptr<Endpoint> endpoint;
-  std::unique_ptr<KvSender> sender;
-  std::unique_ptr<PrefillRank> rank;
-
-  PrefillSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, MetricsRegistry& registry)
-      : self(self_in), metrics(registry, self_in.rank), peers(context, self_in, link, std::move(watch)) {}
-};
-
-struct Node::DecodeSlot {
-  PeerId self;
-  KvArena arena;
-  KvPool pool;
-  RankMetrics metrics;
-  PeerWatch peers;
-  std::unique_ptr<Endpoint> endpoint;
-  std::unique_ptr<KvReceiver> receiver;
-  std::unique_ptr<DecodeRank> rank;
-
-  DecodeSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, const KvLayout& layout,
-             const NodeConfig& config, MetricsRegistry& registry)
-      : self(self_in),
-        arena(layout, config.decode_pages),
-        pool(layout, config.decode_pages, config.poison ? &arena : nullptr),
-        metrics(registry, self_in.rank),
-        peers(context, self_in, link, std::move(watch)) {}
-};
 
 namespace {
 
@@ -115,7 +82,9 @@ void Node::build_routers() {
     router.liveness = config_.liveness;
     router.seed += i * kSeedStride;
     const RankId self{Role::router, i};
-    routers_.push_back(std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics));
+    traces_.try_emplace(self, config_.trace_events);
+    routers_.push_back(
+        std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics, traces_.at(self)));
     link_.attach_router(self, routers_.back()->inbox().sender());
   }
 }
@@ -241,51 +210,6 @@ bool Node::drained() const {
   const std::vector<RankId> all = ranks();
   return std::all_of(all.begin(), all.end(), [this](RankId rank) { return drained(rank); }) &&
          std::all_of(routers_.begin(), routers_.end(), [](auto& router) { return router->open_requests() == 0; });
-}
-
-void Node::crash(RankId rank) {
-  link_.detach(rank);
-  if (rank.role == Role::prefill) {
-    prefill_.at(rank).reset();
-  } else {
-    decode_.at(rank).reset();
-  }
-}
-
-void Node::restart(RankId rank) {
-  crash(rank);
-  build(rank);
-}
-
-PeerId Node::peer(RankId rank) const {
-  return peers_.at(rank);
-}
-
-const KvPool* Node::pool(RankId rank) const {
-  if (rank.role == Role::prefill) {
-    const auto& slot = prefill_.at(rank);
-    return slot ? slot->pool.get() : nullptr;
-  }
-  const auto& slot = decode_.at(rank);
-  return slot ? &slot->pool : nullptr;
-}
-
-KvArena* Node::arena(RankId rank) {
-  if (rank.role == Role::prefill) {
-    const auto& slot = prefill_.at(rank);
-    return slot ? slot->arena.get() : nullptr;
-  }
-  const auto& slot = decode_.at(rank);
-  return slot ? &slot->arena : nullptr;
-}
-
-bool Node::drained(RankId rank) const {
-  if (rank.role == Role::prefill) {
-    const auto& slot = prefill_.at(rank);
-    return !slot || slot->rank->drained();
-  }
-  const auto& slot = decode_.at(rank);
-  return !slot || slot->rank->drained();
 }
 
 }  // namespace baton

@@ -85,7 +85,8 @@ class Node final {
   // Any thread. Fails what is open, then lets run_rank() return.
   void stop_ranks();
 
-  // What the ranks have kept of their history, by time. While nothing runs, or on the one context of a simulation.
+  // What ranks and routers have kept of their history, by time; the words of a room's are in room_event.h. While
+  // nothing runs, or on the one context of a simulation.
   std::vector<TraceEvent> trace() const;
 
   // All pools, queues and transfers are empty. While nothing runs, or on the one context of a simulation.

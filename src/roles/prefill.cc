@@ -43,12 +43,13 @@ void PrefillRank::stop() {
     stopping_ = true;
     const Failure cause(Errc::unavailable, to_string(parts_.self.rank), "the rank is shutting down");
     for (PrefillRoom* room : in_order(rooms_)) {
+      saw(room_event::kStop, room->job.room);
       fail(*room, cause);
     }
-    for (const auto& [id, landing] : early_landings_) {
-      parts_.sender.refuse(landing, cause);
+    while (!early_landings_.empty()) {
+      saw(room_event::kStop, early_landings_.begin()->first);
+      refuse_early(early_landings_.begin()->first, cause);
     }
-    early_landings_.clear();
     room_gone_.notify();
   });
 }
@@ -68,6 +69,7 @@ Task<> PrefillRank::listen() {
 
 void PrefillRank::take(Job job) {
   const RoomId id = job.room;
+  saw(room_event::kJob, id);
   if (tombstones_.contains(id) || rooms_.contains(id)) {
     return;  // a cancel overtook the job, or the job came twice
   }
@@ -96,22 +98,21 @@ void PrefillRank::take(Job job) {
   deadline_.notify();
   put_in(bootstrap_, *room);
   note("bootstrap", id, prompt);
-  if (const auto early = early_landings_.find(id); early != early_landings_.end()) {
-    const Landing landing = std::move(early->second);
-    early_landings_.erase(early);
-    open(*room, landing);
+  if (const std::optional<Landing> early = take_early(id)) {
+    open(*room, *early);
   }
 }
 
 void PrefillRank::take(Landing landing) {
   const RoomId id = landing.id.room;
+  saw(room_event::kLanding, id);
   if (const auto found = rooms_.find(id); found != rooms_.end()) {
     return open(*found->second, landing);
   }
   if (tombstones_.contains(id)) {
     return parts_.sender.refuse(landing, tombstones_.cause(id));
   }
-  if (const auto early = early_landings_.find(id); early != early_landings_.end() && early->second == landing) {
+  if (const auto early = early_landings_.find(id); early != early_landings_.end() && early->second.landing == landing) {
     return;  // the same message again
   }
   const bool full = early_landings_.size() >= config_.rooms_max;
@@ -119,24 +120,26 @@ void PrefillRank::take(Landing landing) {
     return parts_.sender.refuse(
         landing, Failure(Errc::overloaded, to_string(parts_.self.rank), "no place for a landing without a job"));
   }
-  early_landings_.emplace(id, std::move(landing));
+  keep_early(std::move(landing));
 }
 
 void PrefillRank::take(CancelRoom cancel) {
-  const auto found = rooms_.find(cancel.room);
-  if (found != rooms_.end()) {
-    return fail(*found->second, std::move(cancel.cause));
+  saw(room_event::kCancel, cancel.room);
+  this->cancel(cancel.room, std::move(cancel.cause));
+}
+
+void PrefillRank::cancel(RoomId id, Failure cause) {
+  if (const auto found = rooms_.find(id); found != rooms_.end()) {
+    return fail(*found->second, std::move(cause));
   }
-  if (const auto early = early_landings_.find(cancel.room); early != early_landings_.end()) {
-    parts_.sender.refuse(early->second, cancel.cause);
-    early_landings_.erase(early);
-  }
-  tombstones_.add(cancel.room, std::move(cancel.cause), parts_.context.now());
+  refuse_early(id, cause);
+  tombstones_.add(id, std::move(cause), parts_.context.now());
   deadline_.notify();
 }
 
 void PrefillRank::take(LegFailed failed) {
-  take(CancelRoom(failed.room, std::move(failed.failure)));
+  saw(room_event::kLegFailed, failed.room);
+  cancel(failed.room, std::move(failed.failure));
 }
 
 void PrefillRank::take(PeersGone gone) {
@@ -144,10 +147,20 @@ void PrefillRank::take(PeersGone gone) {
     parts_.sender.peer_gone(peer);
     for (PrefillRoom* room : in_order(rooms_)) {
       if (room->job.decode == peer) {
+        saw(room_event::kPeerGone, room->job.room);
         fail(*room, Failure(Errc::peer_lost, to_string(parts_.self.rank), to_string(peer) + " is gone"));
       }
     }
-    std::erase_if(early_landings_, [&peer](const auto& entry) { return entry.second.target == peer; });
+    std::vector<RoomId> early;
+    for (const auto& [id, entry] : early_landings_) {
+      if (entry.landing.target == peer) {
+        early.push_back(id);
+      }
+    }
+    for (const RoomId id : early) {
+      saw(room_event::kPeerGone, id);
+      take_early(id);
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "roles/policy/prefill_batch.h"
 #include "roles/prefill_room.h"
 #include "roles/rank_metrics.h"
+#include "roles/room_event.h"
 #include "roles/room_queue.h"
 #include "roles/tombstones.h"
 #include "runtime/mailbox.h"
@@ -37,7 +39,8 @@ namespace baton {
 
 struct PrefillConfig {
   policy::PrefillLimits step;
-  std::size_t rooms_max = 1024;  // rooms at one time; more are refused as overloaded
+  std::size_t rooms_max = 1024;                                // rooms at one time; more are refused as overloaded
+  Duration early_landing_lifetime = std::chrono::seconds(10);  // a landing without a job is refused after it
   Tombstones::Limits tombstones;
 };
 
@@ -73,6 +76,11 @@ class PrefillRank final {
   bool drained() const noexcept;
 
  private:
+  struct EarlyLanding {
+    Landing landing;
+    TimePoint expires;
+  };
+
   // prefill.cc: life and messages
   Task<> live();
   Task<> listen();
@@ -80,6 +88,7 @@ class PrefillRank final {
   void take(Landing landing);
   void take(CancelRoom cancel);
   void take(LegFailed failed);
+  void cancel(RoomId id, Failure cause);
   void take(PeersGone gone);
 
   // prefill_rooms.cc: they come and go
@@ -103,21 +112,33 @@ class PrefillRank final {
   Task<Result<>> push_pages(PrefillRoom& room, std::uint32_t ready);
   Task<Result<>> finish_room(PrefillRoom& room);
 
+  void keep_early(Landing landing);
+  std::optional<Landing> take_early(RoomId id);
+  void refuse_early(RoomId id, const Failure& cause);
   void update_metrics();
   void note(const char* event, RoomId room, std::uint64_t a = 0, std::uint64_t b = 0) {
     parts_.trace.record(parts_.context.now(), parts_.self.rank, event, room.value, a, b);
   }
+
+  // History: what happens to the room, in which state.
+  void saw(const char* event, RoomId room) {
+    if (parts_.trace.enabled()) {
+      note(event, room, static_cast<std::uint64_t>(state_of(room)));
+    }
+  }
+  room_event::PrefillState state_of(RoomId room) const;
 
   PrefillParts parts_;
   PrefillConfig config_;
   Scope scope_;
   Mailbox<RankMessage> inbox_;
   std::unordered_map<RoomId, std::unique_ptr<PrefillRoom>> rooms_;
-  std::map<RoomId, Landing> early_landings_;  // decode was faster than the router's job
+  std::map<RoomId, EarlyLanding> early_landings_;  // decode was faster than the router's job
   RoomQueue<PrefillRoom> bootstrap_;
   RoomQueue<PrefillRoom> waiting_;
   RoomQueue<PrefillRoom> inflight_;
   Deadlines deadlines_;
+  Deadlines early_deadlines_;  // of the early landings
   Tombstones tombstones_;
   Pulse work_;       // the step loop looks again
   Pulse deadline_;   // the deadline watch looks again

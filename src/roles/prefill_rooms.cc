@@ -88,10 +88,7 @@ void PrefillRank::close(PrefillRoom& room) {
 
 // A job that never gets a room here: both the other leg and the router hear why.
 void PrefillRank::refuse(const Job& job, Failure cause) {
-  if (const auto early = early_landings_.find(job.room); early != early_landings_.end()) {
-    parts_.sender.refuse(early->second, cause);
-    early_landings_.erase(early);
-  }
+  refuse_early(job.room, cause);
   parts_.link.post(job.decode.rank, LegFailed(job.room, parts_.self.rank, cause));
   parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));
   tombstones_.add(job.room, std::move(cause), parts_.context.now());
@@ -102,12 +99,41 @@ Task<> PrefillRank::watch_deadlines() {
   for (;;) {
     const TimePoint now = parts_.context.now();
     while (const std::optional<RoomId> id = deadlines_.expired(now)) {
+      saw(room_event::kDeadline, *id);
       PrefillRoom& room = *rooms_.at(*id);
       deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
       fail(room, Failure(Errc::timeout, to_string(parts_.self.rank), "the request's deadline passed during prefill"));
     }
-    const TimePoint next = std::min(deadlines_.next(), tombstones_.expire(now));
+    while (const std::optional<RoomId> id = early_deadlines_.expired(now)) {
+      saw(room_event::kDeadline, *id);
+      cancel(*id, Failure(Errc::timeout, to_string(parts_.self.rank), "no job came for the landing"));
+    }
+    const TimePoint next = std::min({deadlines_.next(), early_deadlines_.next(), tombstones_.expire(now)});
     co_await deadline_.wait_until(next);
+  }
+}
+
+// Decode was faster than the router's job. Which may never come: its pages are not held for ever.
+void PrefillRank::keep_early(Landing landing) {
+  const RoomId id = landing.id.room;
+  const TimePoint expires = add_saturating(parts_.context.now(), config_.early_landing_lifetime);
+  early_landings_.emplace(id, EarlyLanding{std::move(landing), expires});
+  early_deadlines_.add(expires, id);
+  deadline_.notify();
+}
+
+std::optional<Landing> PrefillRank::take_early(RoomId id) {
+  const auto found = early_landings_.find(id);
+  if (found == early_landings_.end()) {
+    return std::nullopt;
+  }
+  early_deadlines_.remove(found->second.expires, id);
+  return std::move(early_landings_.extract(found).mapped().landing);
+}
+
+void PrefillRank::refuse_early(RoomId id, const Failure& cause) {
+  if (const std::optional<Landing> early = take_early(id)) {
+    parts_.sender.refuse(*early, cause);
   }
 }
 
@@ -127,6 +153,18 @@ RoomQueue<PrefillRoom>& PrefillRank::queue(PrefillRoom::State state) {
       return inflight_;
   }
   return bootstrap_;
+}
+
+room_event::PrefillState PrefillRank::state_of(RoomId id) const {
+  if (const auto found = rooms_.find(id); found != rooms_.end()) {
+    const PrefillRoom& room = *found->second;
+    const auto in_queue = static_cast<int>(room_event::PrefillState::bootstrap) + static_cast<int>(room.state);
+    return room.failure ? room_event::PrefillState::failing : static_cast<room_event::PrefillState>(in_queue);
+  }
+  if (early_landings_.contains(id)) {
+    return room_event::PrefillState::early_landing;
+  }
+  return tombstones_.contains(id) ? room_event::PrefillState::tombstone : room_event::PrefillState::unknown;
 }
 
 void PrefillRank::update_metrics() {

@@ -37,6 +37,7 @@ Task<> PrefillRank::send_room(PrefillRoom& room) {
 Task<Result<>> PrefillRank::push_pages(PrefillRoom& room, std::uint32_t ready) {
   const std::span<const PageId> source = std::span(room.pages).subspan(room.pushed_pages, ready - room.pushed_pages);
   Result<> pushed = co_await room.outgoing->push(room.pushed_pages, source, room.arena);
+  saw(pushed ? room_event::kPushed : room_event::kPushFailed, room.job.room);
   if (pushed) {
     room.pushed_pages = ready;
     note("pushed", room.job.room, ready, room.pages.size());
@@ -54,7 +55,9 @@ Task<Result<>> PrefillRank::finish_room(PrefillRoom& room) {
     times.copied_bytes = std::uint64_t{room.pushed_pages} * parts_.engine.kv_layout().page_bytes();
   }
   SideRecord record(room.prompt_tokens(), *room.first, 0, times);
-  co_return co_await room.outgoing->finish(std::move(record), room.job.deadline);
+  Result<> finished = co_await room.outgoing->finish(std::move(record), room.job.deadline);
+  saw(finished ? room_event::kAnswered : room_event::kUnanswered, room.job.room);
+  co_return finished;
 }
 
 }  // namespace baton

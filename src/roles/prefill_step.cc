@@ -93,6 +93,7 @@ void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::ve
   const TimePoint now = parts_.context.now();
   for (std::size_t i = 0; i < rooms.size(); ++i) {
     PrefillRoom& room = *rooms[i];
+    saw(room.remaining() == rows[i] ? room_event::kLastChunk : room_event::kStepDone, room.job.room);
     room.in_step = false;
     room.computed += rows[i];
     room.chunks += 1;
@@ -114,6 +115,7 @@ void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::ve
 
 void PrefillRank::step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure) {
   for (PrefillRoom* room : rooms) {
+    saw(room_event::kStepFailed, room->job.room);
     room->in_step = false;
     fail(*room, failure);
     room->progress.notify();

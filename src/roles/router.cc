@@ -24,9 +24,11 @@ std::vector<PeerId> members(const RouterRanks& ranks) {
 
 }  // namespace
 
-Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics)
+Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics,
+               EventTrace& trace)
     : context_(context),
       link_(link),
+      trace_(trace),
       ranks_(std::move(ranks)),
       config_(config),
       scope_(context, kOrigin),
@@ -181,6 +183,7 @@ void Router::expire_ranks() {
 Task<> Router::watch_deadlines() {
   for (;;) {
     while (const std::optional<RoomId> id = deadlines_.expired(context_.now())) {
+      saw(room_event::kDeadline, *id);
       end(*id, Failure(Errc::timeout, kOrigin, "the request's deadline passed"), std::nullopt);
     }
     expire_ranks();

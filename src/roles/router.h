@@ -20,6 +20,7 @@
 #include "roles/generation.h"
 #include "roles/membership.h"
 #include "roles/policy/routing.h"
+#include "roles/room_event.h"
 #include "roles/router_room.h"
 #include "runtime/channel.h"
 #include "runtime/mailbox.h"
@@ -27,6 +28,7 @@
 #include "runtime/pulse.h"
 #include "runtime/random.h"
 #include "runtime/scope.h"
+#include "runtime/trace.h"
 #include "transport/transfer.h"
 
 namespace baton {
@@ -50,7 +52,8 @@ struct RouterRanks {
 
 class Router final : public Generator {
  public:
-  Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics);
+  Router(Context& context, ControlLink& link, RouterRanks ranks, RouterConfig config, MetricsRegistry& metrics,
+         EventTrace& trace);
   ~Router() override;
 
   RankId self() const noexcept { return {Role::router, config_.index}; }
@@ -98,8 +101,17 @@ class Router final : public Generator {
   void release_prefill(RouterRoom& room);
   Task<> watch_deadlines();
 
+  // History: what happens to the room, in which state.
+  void saw(const char* event, RoomId room) {
+    if (trace_.enabled()) {
+      trace_.record(context_.now(), self(), event, room.value, static_cast<std::uint64_t>(state_of(room)));
+    }
+  }
+  room_event::RouterState state_of(RoomId room) const;
+
   Context& context_;
   ControlLink& link_;
+  EventTrace& trace_;
   RouterRanks ranks_;
   RouterConfig config_;
   Scope scope_;

@@ -17,6 +17,7 @@ Task<> Router::listen() {
 
 void Router::take(RoomEvents message) {
   for (RoomEvent& event : message.events) {
+    saw(room_event::kEvents, event.room);
     if (const auto found = rooms_.find(event.room); found != rooms_.end()) {
       RouterRoom& room = *found->second;
       room.events.add(event.number, std::move(event.event));
@@ -27,6 +28,7 @@ void Router::take(RoomEvents message) {
 }
 
 void Router::take(LegFailed message) {
+  saw(room_event::kLegFailed, message.room);
   const auto found = rooms_.find(message.room);
   if (found != rooms_.end()) {
     const RouterRoom& room = *found->second;
@@ -38,6 +40,7 @@ void Router::take(LegFailed message) {
 }
 
 void Router::take(PrefillDone message) {
+  saw(room_event::kPrefillDone, message.room);
   if (const auto found = rooms_.find(message.room); found != rooms_.end()) {
     release_prefill(*found->second);
   }
@@ -67,6 +70,7 @@ void Router::lose(const std::vector<PeerId>& peers, const std::string& how) {
   }
   std::sort(lost.begin(), lost.end());
   for (const RoomId id : lost) {
+    saw(room_event::kPeerGone, id);
     end(id, Failure(Errc::peer_lost, to_string(self()), how), std::nullopt);
   }
   for (const RankId rank : all_ranks()) {
@@ -153,7 +157,16 @@ void Router::release_prefill(RouterRoom& room) {
 }
 
 void Router::abandon(RoomId id, Failure cause) {
+  saw(room_event::kAbandoned, id);
   end(id, std::move(cause), std::nullopt);
+}
+
+room_event::RouterState Router::state_of(RoomId id) const {
+  const auto found = rooms_.find(id);
+  if (found == rooms_.end()) {
+    return room_event::RouterState::unknown;
+  }
+  return found->second->prefill_open ? room_event::RouterState::open : room_event::RouterState::handed_over;
 }
 
 void Router::delivered(const Timeline& timeline) {

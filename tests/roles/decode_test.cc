@@ -222,3 +222,27 @@ TEST_CASE("Decode: what prefill says about a room that has been handed over does
     CHECK(bench.link.events.size() == 101);
   });
 }
+
+TEST_CASE("Decode: its history names each event of a room with the state it met") {
+  using State = room_event::DecodeState;
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.job(1, 40, 2));
+    co_await bench.settle();
+    const bool handed = co_await bench.hand_over(bench.landings()[0]);
+    CHECK(handed);
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(20));
+    bench.push(LegFailed(RoomId{1}, bench.prefill.rank, Failure(Errc::aborted, "prefill/0", "late")));
+    co_await bench.settle();
+  });
+  const auto met = [&](const char* event, State state) {
+    return bench.states(event, 1) == std::vector<std::uint64_t>{static_cast<std::uint64_t>(state)};
+  };
+  CHECK(met(room_event::kJob, State::unknown));
+  CHECK(met(room_event::kAdmitted, State::prealloc));
+  CHECK(met(room_event::kVerdictOk, State::transfer));
+  CHECK(met(room_event::kToken, State::ready));
+  CHECK(met(room_event::kStepDone, State::running));
+  CHECK(met(room_event::kLastToken, State::running));
+  CHECK(met(room_event::kLegFailed, State::tombstone));
+}

@@ -256,3 +256,61 @@ TEST_CASE("Prefill: a landing from a rank that is not the job's decode rank fail
     REQUIRE(arrival.failure.has_value());
   });
 }
+
+TEST_CASE("Prefill: a landing whose job never comes is refused after its lifetime, and its pages return") {
+  PrefillConfig config;
+  config.early_landing_lifetime = std::chrono::milliseconds(50);
+  Bench bench(config);
+  bench.run([&]() -> Task<> {
+    bench.push(bench.landing(1, 40));
+    bench.push(bench.landing(2, 40));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(30));
+    bench.push(bench.job(2, 40));
+    const Arrival second = co_await bench.arrival(2);
+    CHECK(second.ok());
+    const Arrival first = co_await bench.arrival(1);
+    REQUIRE(first.failure.has_value());
+    CHECK(first.failure->code == Errc::timeout);
+    CHECK(bench.context.now() == TimePoint{} + Duration(std::chrono::milliseconds(50)));
+    CHECK(bench.receiver.quarantined() == 0);
+    bench.push(bench.job(1, 40));  // too late, and answered by nobody: decode has told the router
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+  });
+  CHECK(bench.link.done == 1);
+}
+
+TEST_CASE("Prefill: a landing that waited for a job which is refused is refused with it") {
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.landing(1, 40));
+    bench.push(bench.job(1, 5000));
+    const Arrival arrival = co_await bench.arrival(1);
+    REQUIRE(arrival.failure.has_value());
+    CHECK(arrival.failure->code == Errc::too_large);
+    CHECK(bench.pool.drained());
+  });
+}
+
+TEST_CASE("Prefill: its history names each event of a room with the state it met") {
+  using State = room_event::PrefillState;
+  Bench bench;
+  bench.run([&]() -> Task<> {
+    bench.push(bench.landing(1, 40));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(1));
+    bench.push(bench.job(1, 40));
+    const Arrival arrival = co_await bench.arrival(1);
+    CHECK(arrival.ok());
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+    bench.push(CancelRoom(RoomId{1}, Failure(Errc::aborted, "router", "late")));
+    co_await sleep_until(bench.context, bench.context.now() + std::chrono::milliseconds(5));
+  });
+  const auto met = [&](const char* event, State state) {
+    return bench.states(event, 1) == std::vector<std::uint64_t>{static_cast<std::uint64_t>(state)};
+  };
+  CHECK(met(room_event::kLanding, State::unknown));
+  CHECK(met(room_event::kJob, State::early_landing));
+  CHECK(met(room_event::kLastChunk, State::waiting));
+  CHECK(met(room_event::kPushed, State::inflight));
+  CHECK(met(room_event::kAnswered, State::inflight));
+  CHECK(met(room_event::kCancel, State::tombstone));
+}

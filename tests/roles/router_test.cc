@@ -22,10 +22,11 @@ struct Bench {
   SimContext context;
   MetricsRegistry metrics;
   test::RecordingLink link;
+  EventTrace trace{1000};
   Router router;
   Scope scope{context, "bench"};
 
-  explicit Bench(RouterConfig config = {}) : router(context, link, ranks(), filled(config), metrics) {}
+  explicit Bench(RouterConfig config = {}) : router(context, link, ranks(), filled(config), metrics, trace) {}
 
   static RouterRanks ranks() {
     RouterRanks result;

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -47,7 +49,7 @@ struct LegBench {
   TextRules rules;
   RankMetrics metrics;
   PeerWatch peers;
-  EventTrace trace{0};
+  EventTrace trace{1000};
   Scope scope{context, "bench"};
 
   LegBench(std::uint32_t pages, RankId tested)
@@ -62,6 +64,17 @@ struct LegBench {
     request->prompt.assign(tokens, 5);
     request->stop.max_tokens = max_tokens;
     return {RoomId{room}, request, prefill, decode, context.now(), context.now() + limit};
+  }
+
+  // The states a room was in when the event happened, as they were noted.
+  std::vector<std::uint64_t> states(const char* event, std::uint64_t room) const {
+    std::vector<std::uint64_t> found;
+    for (const TraceEvent& noted : trace.events()) {
+      if (noted.name == std::string_view(event) && noted.id == room) {
+        found.push_back(noted.a);
+      }
+    }
+    return found;
   }
 
   // Runs the rank with its peer's serve() and a script beside it, then stops it and demands that nothing is left.
