@@ -5,9 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/trace.h"
 #include "sim/explorer/forked.h"
-#include "sim/explorer/script_values.h"
 #include "sim/explorer/timeline.h"
 #include "sim/explorer/trial.h"
 
@@ -16,8 +14,8 @@ namespace {
 
 std::string summary_of(const RunReport& report) {
   std::string text =
-      fmt::format("{} requests, {} finished, {} failed, in {} of virtual time; digest {:016x}\n", report.requests,
-                  report.finished, report.failed, time_text(report.virtual_time), report.digest);
+      fmt::format("{} requests, {} finished, {} failed, in {:.6g} s of virtual time; digest {:016x}\n", report.requests,
+                  report.finished, report.failed, seconds(report.virtual_time), report.digest);
   for (std::size_t i = 0; i < kFaults; ++i) {
     if (report.faults[i] > 0) {
       text += fmt::format("  {:<20}{:>8}\n", to_string(static_cast<Fault>(i)), report.faults[i]);
@@ -48,7 +46,7 @@ Replay replay(const Scenario& scenario, const RunFunction& run, const ReplayOpti
             request_text(request),
             summary_of(report),
             timeline_text(events),
-            options.perfetto ? trace_json(events) : ""};
+            options.render ? options.render(events) : ""};
   };
   ForkedEnd end = run_forked(work, options.limit);
   Replay replay;
@@ -63,7 +61,7 @@ Replay replay(const Scenario& scenario, const RunFunction& run, const ReplayOpti
     replay.request = request_of(end.parts.at(3));
     replay.summary = std::move(end.parts.at(4));
     replay.timeline = std::move(end.parts.at(5));
-    replay.perfetto = std::move(end.parts.at(6));
+    replay.rendered = std::move(end.parts.at(6));
   }
   return replay;
 }

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/explorer/finding.h"
 
@@ -12,7 +14,7 @@ namespace baton::chaos {
 
 struct ReplayOptions {
   std::optional<std::uint32_t> request;  // whose timeline; without it that of the finding, or else all requests'
-  bool perfetto = false;
+  std::function<std::string(std::vector<TraceEvent>)> render;  // makes Replay::rendered of its events; may be empty
   std::chrono::nanoseconds limit = std::chrono::seconds(60);
 };
 
@@ -21,7 +23,7 @@ struct Replay {
   std::optional<std::uint32_t> request;  // whose timeline it is
   std::string summary;                   // requests, faults, digest; empty where the process died
   std::string timeline;                  // likewise
-  std::string perfetto;                  // JSON
+  std::string rendered;                  // likewise
 };
 
 Replay replay(const Scenario& scenario, const RunFunction& run, const ReplayOptions& options);

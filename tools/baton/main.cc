@@ -1,6 +1,7 @@
-// The program: `baton serve`, `baton generate`, `baton devices`, `baton model info`.
+// The program: `baton serve`, `baton generate`, `baton devices`, `baton model info`, `baton chaos`.
 #include <vector>
 
+#include "tools/baton/chaos_command.h"
 #include "tools/baton/command_line.h"
 #include "tools/baton/commands.h"
 
@@ -9,6 +10,8 @@ int main(int argc, char** argv) {
   baton::GenerateCommand generate;
   baton::DevicesCommand devices;
   baton::ModelInfoCommand model_info;
-  std::vector<baton::Command> commands = {serve.command(), generate.command(), devices.command(), model_info.command()};
+  baton::ChaosCommand chaos;
+  std::vector<baton::Command> commands = {serve.command(), generate.command(), devices.command(), model_info.command(),
+                                          chaos.command()};
   return baton::run_command_line(argc, argv, commands);
 }

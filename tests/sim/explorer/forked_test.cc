@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/trace.h"
 #include "sim/explorer/replay.h"
 #include "sim/explorer/trial.h"
 #include "tests/sim/explorer/fake_world.h"
@@ -82,13 +83,13 @@ TEST_CASE("replay: the timeline is of the request in question") {
   CHECK(found.request == 7);
   CHECK(found.timeline.find("job") != std::string::npos);
   CHECK(found.timeline.find("landing") == std::string::npos);
-  CHECK(found.perfetto.empty());
+  CHECK(found.rendered.empty());
   options.request = 8;
-  options.perfetto = true;
+  options.render = trace_json;
   found = replay(scenario_of(1), run, options);
   CHECK(found.request == 8);
   CHECK(found.timeline.find("landing") != std::string::npos);
-  CHECK(found.perfetto.find("traceEvents") != std::string::npos);
+  CHECK(found.rendered.find("traceEvents") != std::string::npos);
 }
 
 TEST_CASE("replay: a process that dies is a finding without a timeline") {
