@@ -162,6 +162,25 @@ TEST_CASE("attention: chunks, page sizes and threads do not change a bit") {
   }
 }
 
+// Few rows read the pages themselves, many share a copy of them.
+TEST_CASE("attention: a row by itself is the row of a tile to the bit, for any head shape and storage type") {
+  const Shape shapes[] = {{2, 2, 64}, {2, 1, 128}, {9, 3, 64}, {4, 1, 80}, {7, 1, 64}, {3, 1, 20}, {20, 1, 24}};
+  for (const Isa isa : isas()) {
+    ComputePool pool(2, isa);
+    for (const Shape& shape : shapes) {
+      for (const KvType type : {KvType::f16, KvType::f32}) {
+        const Case c = make_case(shape, 270, 11);
+        const KvLayoutView layout = layout_of(shape, 16, type);
+        const std::vector<float> expected = run_chunked(pool, c, layout, 270);
+        for (const std::uint32_t chunk : {1U, 2U, 3U}) {
+          INFO(to_string(isa), " ", shape.heads, " ", shape.head_dim, " ", static_cast<int>(type), " ", chunk);
+          REQUIRE(same_bits(expected, run_chunked(pool, c, layout, chunk)));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("attention: sequences of one step do not change each other, whatever their arenas") {
   const Shape shape = {9, 3, 64};
   const KvLayoutView layout = layout_of(shape, 16, KvType::f16);
