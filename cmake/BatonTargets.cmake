@@ -1,8 +1,22 @@
-# baton_library(NAME SOURCES ... [LINKS ...]): one static library per folder; LINKS state the layers below it.
+# baton_library(NAME SOURCES ... [LINKS ...] [MUTANTS]): one static library per folder; LINKS state the layers below it.
+# With MUTANTS there is also NAME_mutants for the tests of the tests: the same sources, built so that protections can be
+# taken out (src/runtime/mutants.h), on the _mutants of the layers below. Never both kinds in one program.
 function(baton_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "MUTANTS" "" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC baton_options ${arg_LINKS})
+  if(arg_MUTANTS AND BATON_TESTS)
+    set(links "")
+    foreach(link ${arg_LINKS})
+      if(TARGET ${link}_mutants)
+        set(link ${link}_mutants)
+      endif()
+      list(APPEND links ${link})
+    endforeach()
+    add_library(${name}_mutants STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+    target_compile_definitions(${name}_mutants PUBLIC BATON_MUTANTS)
+    target_link_libraries(${name}_mutants PUBLIC baton_options ${links})
+  endif()
 endfunction()
 
 # baton_test(NAME SOURCES ... LINKS ... [LABELS ...]): one doctest program, registered under CTest by its name.

@@ -24,15 +24,19 @@ void check_once(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
 }
 
 void check_prompt(const Scenario& scenario, const std::vector<TraceEvent>& history,
-                  const std::map<std::uint32_t, TimePoint>& ended, Chronicle& chronicle) {
+                  const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle) {
   for (const TraceEvent& event : history) {
     if (event.name != std::string_view("over")) {
       continue;
     }
     const auto request = chronicle.request_of(RoomId{event.id});
-    const auto end = request ? ended.find(*request) : ended.end();
-    if (end != ended.end() && event.time > end->second + linger_max(scenario)) {
-      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(event.time - end->second).count();
+    const auto outcome = request ? outcomes.find(*request) : outcomes.end();
+    if (outcome == outcomes.end() || outcome->second.gone == kNever) {
+      continue;
+    }
+    const TimePoint gone = outcome->second.gone;
+    if (event.time > gone + linger_max(scenario)) {
+      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(event.time - gone).count();
       chronicle.blame("lingers",
                       fmt::format("request {}: {} held the room for {} us after the request had ended", *request,
                                   to_string(event.rank), late),
@@ -60,13 +64,13 @@ void check_not_revived(const std::vector<TraceEvent>& history, const Arrivals& a
 }  // namespace
 
 void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& history, const Arrivals& arrivals,
-                      const std::map<std::uint32_t, TimePoint>& ended, Chronicle& chronicle) {
+                      const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle) {
   if (memories_last(scenario)) {
     check_once(history, chronicle);
     check_not_revived(history, arrivals, chronicle);
   }
   if (ends_are_prompt(scenario)) {
-    check_prompt(scenario, history, ended, chronicle);
+    check_prompt(scenario, history, outcomes, chronicle);
   }
 }
 

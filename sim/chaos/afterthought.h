@@ -10,6 +10,7 @@
 #include "runtime/ids.h"
 #include "runtime/trace.h"
 #include "sim/chaos/chronicle.h"
+#include "sim/chaos/report.h"
 #include "sim/chaos/scenario.h"
 
 namespace baton::chaos {
@@ -20,8 +21,8 @@ struct Arrivals {
   std::map<std::pair<RankId, RoomId>, TimePoint> cancels;  // the first one
 };
 
-// `ended`: when each client saw its end, by index.
+// outcomes: by client's index.
 void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& history, const Arrivals& arrivals,
-                      const std::map<std::uint32_t, TimePoint>& ended, Chronicle& chronicle);
+                      const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle);
 
 }  // namespace baton::chaos

@@ -20,7 +20,7 @@ class Client final {
   Task<> run() {
     co_await sleep_until(parts_.context, TimePoint{} + order_.plan.arrival);
     began_ = parts_.context.now();
-    ++parts_.counts.open;
+    parts_.outcome.began = began_;
     generation_ = router_.start(order_.request);
     if (!order_.plan.patience) {
       co_await collect();
@@ -29,8 +29,7 @@ class Client final {
     } else {
       co_await give_up_or_collect();
     }
-    --parts_.counts.open;
-    parts_.counts.ended[order_.plan.index] = parts_.context.now();
+    parts_.outcome.gone = parts_.context.now();
   }
 
  private:
@@ -57,7 +56,6 @@ class Client final {
     co_await sleep_until(parts_.context, began_ + *order_.plan.patience);
     note(Fault::client_vanished);
     generation_.reset();
-    ++parts_.counts.given_up;
   }
 
   Task<> collect() {
@@ -79,7 +77,11 @@ class Client final {
   }
 
   void take(TokenId id) {
-    const std::size_t index = taken_++;
+    const std::size_t index = parts_.outcome.tokens.size();
+    if (index == 0) {
+      parts_.outcome.first_token = parts_.context.now();
+    }
+    parts_.outcome.tokens.push_back(id);
     if (index >= order_.expected.size()) {
       blame("tokens", fmt::format("token {} is one more than the reference has", index));
     } else if (order_.expected[index] != id) {
@@ -95,17 +97,19 @@ class Client final {
                 "ended {} us after its deadline",
                 std::chrono::duration_cast<std::chrono::microseconds>(now - began_ - order_.plan.time_limit).count()));
     }
+    parts_.outcome.ended = true;
+    parts_.outcome.reason = event.reason;
+    parts_.outcome.failure = event.failure;
     if (event.failure) {
-      ++parts_.counts.failed;
       check_failure(*event.failure);
       return;
     }
-    ++parts_.counts.finished;
     if (order_.promise == Promise::refusal) {
       blame("served", "it ended well, though it cannot fit");
     }
-    if (taken_ != order_.expected.size()) {
-      blame("tokens", fmt::format("ended well after {} tokens, the reference has {}", taken_, order_.expected.size()));
+    const std::size_t taken = parts_.outcome.tokens.size();
+    if (taken != order_.expected.size()) {
+      blame("tokens", fmt::format("ended well after {} tokens, the reference has {}", taken, order_.expected.size()));
     }
     if (event.usage.cached_tokens > event.usage.prompt_tokens) {
       blame("usage",
@@ -154,7 +158,6 @@ class Client final {
   ClientOrder order_;
   TimePoint began_{};
   std::unique_ptr<Generation> generation_;
-  std::size_t taken_ = 0;
 };
 
 }  // namespace

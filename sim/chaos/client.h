@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "roles/router.h"
@@ -11,23 +10,16 @@
 #include "runtime/task.h"
 #include "sim/chaos/chronicle.h"
 #include "sim/chaos/promises.h"
+#include "sim/chaos/report.h"
 #include "sim/chaos/scenario.h"
 
 namespace baton::chaos {
-
-struct ClientCounts {
-  std::uint32_t open = 0;
-  std::uint32_t finished = 0;
-  std::uint32_t failed = 0;
-  std::uint32_t given_up = 0;                  // without having seen the end
-  std::map<std::uint32_t, TimePoint> ended{};  // by index: the end was there, or the client gone
-};
 
 // What a client needs. All of it outlives the client's task.
 struct ClientParts {
   Context& context;  // the front's
   Chronicle& chronicle;
-  ClientCounts& counts;
+  ClientOutcome& outcome;
 };
 
 struct ClientOrder {

@@ -19,7 +19,7 @@ Task<> World::direct() {
   {
     Scope scope(front_, "clients");
     for (const ClientPlan& plan : scenario_.clients) {
-      ClientParts parts{front_, chronicle_, counts_};
+      ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
       scope.spawn("client", run_client(parts, node_->router(plan.router % scenario_.routers), order(plan)));
     }
     for (const TimedFault& fault : scenario_.timed) {
@@ -180,7 +180,7 @@ Task<> World::probe() {
     plan.prompt_tokens = 9 + 3 * i;
     plan.max_tokens = 4;
     plan.time_limit = std::chrono::seconds(2);
-    ClientParts parts{front_, chronicle_, counts_};
+    ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
     ClientOrder what = order(plan);
     what.promise = Promise::success;
     co_await run_client(parts, node_->router(plan.router), std::move(what));

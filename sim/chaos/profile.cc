@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kClients = 30;
 constexpr std::int64_t kSpanUs = 40'000;  // in which requests arrive and faults begin
+constexpr Duration kStartUp = std::chrono::milliseconds(1);  // until every rank has been heard of
 
 // Draws for one purpose; a stream of its own a purpose, so that a change in one leaves the others' draws alone.
 class Draw final {
@@ -58,7 +59,7 @@ void draw_clients(Scenario& scenario) {
   for (std::uint32_t i = 0; i < kClients; ++i) {
     ClientPlan client;
     client.index = i;
-    client.arrival = draw.within(kSpanUs);
+    client.arrival = kStartUp + draw.within(kSpanUs);
     client.router = draw.between(0, scenario.routers - 1);
     client.prompt_tokens = draw.skewed(1, 90);
     client.max_tokens = draw.skewed(1, 24);

@@ -33,8 +33,11 @@ RunReport run_scenario(const Scenario& scenario, RunOptions options) {
   report.digest = digest_of(history, chronicle.digest());
   report.events = history.size() + chronicle.messages();
   report.requests = static_cast<std::uint32_t>(scenario.clients.size());
-  report.finished = world.counts().finished;
-  report.failed = world.counts().failed;
+  report.outcomes = world.outcomes();
+  for (const auto& [index, outcome] : report.outcomes) {
+    report.finished += outcome.ok() ? 1 : 0;
+    report.failed += outcome.failure ? 1 : 0;
+  }
   report.faults = chronicle.fault_counts();
   report.injected = chronicle.faults();
   report.virtual_time = world.virtual_time();

@@ -137,7 +137,7 @@ void World::run() {
     ledger_.check_pools();
   }
   if (!chronicle_.violation()) {
-    check_afterwards(scenario_, node_->trace(), arrivals_, counts_.ended, chronicle_);
+    check_afterwards(scenario_, node_->trace(), arrivals_, outcomes_, chronicle_);
   }
 }
 

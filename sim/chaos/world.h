@@ -53,7 +53,7 @@ class World final {
   void run();
 
   const Chronicle& chronicle() const noexcept { return chronicle_; }
-  const ClientCounts& counts() const noexcept { return counts_; }
+  const std::map<std::uint32_t, ClientOutcome>& outcomes() const noexcept { return outcomes_; }
   std::vector<TraceEvent> history() const { return node_->trace(); }
   Duration virtual_time() const noexcept { return clock_.now() - TimePoint{}; }
 
@@ -105,8 +105,8 @@ class World final {
   Scope front_scope_;
   Scope net_scope_;
   std::unique_ptr<Node> node_;
-  ClientCounts counts_;
-  bool condemned_ = false;  // some rank is
+  std::map<std::uint32_t, ClientOutcome> outcomes_;  // references into it stay
+  bool condemned_ = false;                           // some rank is
   bool over_ = false;
 };
 

@@ -45,7 +45,7 @@ Replay replay(const Scenario& scenario, const RunFunction& run, const ReplayOpti
             request_text(finding.request),
             request_text(request),
             summary_of(report),
-            timeline_text(events),
+            timeline_text(events, report.rooms),
             options.render ? options.render(events) : ""};
   };
   ForkedEnd end = run_forked(work, options.limit);

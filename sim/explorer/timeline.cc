@@ -1,10 +1,13 @@
 #include "sim/explorer/timeline.h"
 
-#include <algorithm>
+#include <map>
 #include <set>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "roles/room_event.h"
 #include "sim/chaos/fault.h"
 
 namespace baton::chaos {
@@ -33,6 +36,28 @@ std::string fault_text(const TraceEvent& event) {
   return to == event.rank ? std::string() : "to " + to_string(to);
 }
 
+std::span<const char* const> states_of(Role role) {
+  switch (role) {
+    case Role::router:
+      return room_event::kRouterStates;
+    case Role::prefill:
+      return room_event::kPrefillStates;
+    case Role::decode:
+      return room_event::kDecodeStates;
+    case Role::aggregated:  // has rooms of both kinds
+      break;
+  }
+  return {};
+}
+
+std::string values_text(const TraceEvent& event) {
+  const std::span<const char* const> states = states_of(event.rank.role);
+  if (std::string_view(event.name).starts_with("on ") && event.a < states.size()) {
+    return fmt::format("was {}", states[event.a]);
+  }
+  return fmt::format("{} {}", event.a, event.b);
+}
+
 }  // namespace
 
 std::vector<TraceEvent> events_of(const RunReport& report, std::optional<std::uint32_t> request) {
@@ -55,15 +80,19 @@ std::vector<TraceEvent> events_of(const RunReport& report, std::optional<std::ui
   return events;
 }
 
-std::string timeline_text(const std::vector<TraceEvent>& events) {
+std::string timeline_text(const std::vector<TraceEvent>& events,
+                          const std::vector<std::pair<std::uint64_t, std::uint32_t>>& rooms) {
+  const std::map<std::uint64_t, std::uint32_t> requests(rooms.begin(), rooms.end());
   std::string text;
   for (const TraceEvent& event : events) {
     const bool fault = find_fault(event.name).has_value();
     const std::string name = std::string(event.name) + phase_text(event.phase);
-    const std::string room = event.id == 0 ? std::string() : fmt::format("{:016x}", event.id);
-    const std::string values = fault ? fault_text(event) : fmt::format("{} {}", event.a, event.b);
-    std::string line = fmt::format("{} {:>12} ms  {:<13} {:<28} {:<16}  {}", fault ? "!!" : "  ",
-                                   milliseconds_text(event.time), to_string(event.rank), name, room, values);
+    const auto request = requests.find(event.id);
+    const std::string whose = request == requests.end() ? std::string() : fmt::format("#{}", request->second);
+    const std::string room = request == requests.end() ? std::string() : fmt::format("{:016x}", event.id);
+    std::string line =
+        fmt::format("{} {:>12} ms  {:<13} {:<20} {:<5} {:<16}  {}", fault ? "!!" : "  ", milliseconds_text(event.time),
+                    to_string(event.rank), name, whose, room, fault ? fault_text(event) : values_text(event));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
