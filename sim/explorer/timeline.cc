@@ -72,7 +72,8 @@ std::vector<TraceEvent> events_of(const RunReport& report, std::optional<std::ui
   }
   std::vector<TraceEvent> events;
   for (const TraceEvent& event : report.history) {
-    const bool of_all = event.id == 0 && find_fault(event.name);
+    const std::optional<Fault> fault = find_fault(event.name);
+    const bool of_all = event.id == 0 && fault && *fault >= Fault::crash;
     if (of_all || rooms.contains(event.id)) {
       events.push_back(event);
     }

@@ -7,5 +7,7 @@ execute_process(
 if(failed OR commit STREQUAL "")
   set(commit unknown)
 endif()
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
-  "#include \"tools/baton/commit.h\"\n\nnamespace baton {\n\nconst char* const kCommit = \"${commit}\";\n\n}  // namespace baton\n")
+string(JOIN "\n" text
+  "#include \"tools/baton/commit.h\"" "" "namespace baton {" ""
+  "const char* const kCommit = \"${commit}\";" "" "}  // namespace baton" "")
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}")
