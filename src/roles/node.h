@@ -95,7 +95,8 @@ class Node final {
   // --- only in worlds of one thread --------------------------------------------------------------------------------
 
   // The rank dies: what it held is destroyed, and what it is sent vanishes. Its coroutines have ended or have been
-  // destroyed. Its history stays.
+  // destroyed, and a stop_ranks() has reached its context. Its transfers say goodbye through its endpoint: a decoration
+  // keeps that from the others where a death shall be silent. Its history stays.
   void crash(RankId rank);
 
   // Builds the rank anew as another instance, after crash() of the old one if that has not happened. The caller spawns
