@@ -1,11 +1,85 @@
 #include "sim/chaos/coverage.h"
 
-namespace baton::chaos {
+#include <span>
+#include <string_view>
+#include <unordered_map>
 
-void Coverage::add(const TraceEvent&) {}
+#include "roles/room_event.h"
+#include "runtime/check.h"
+
+namespace baton::chaos {
+namespace {
+
+using Words = std::span<const char* const>;
+
+// One state machine's table: its cells follow each other, state by state.
+struct Machine {
+  const char* name;
+  Words states;
+  Words events;
+  std::size_t first = 0;
+  std::unordered_map<std::string_view, std::size_t> event_index{};
+
+  Machine(const char* name_in, Words states_in, Words events_in, std::size_t first_in)
+      : name(name_in), states(states_in), events(events_in), first(first_in) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      event_index.emplace(events[i], i);
+    }
+  }
+  std::size_t cells() const { return states.size() * events.size(); }
+};
+
+struct Machines {
+  Machine prefill{"prefill", room_event::kPrefillStates, room_event::kPrefillEvents, 0};
+  Machine decode{"decode", room_event::kDecodeStates, room_event::kDecodeEvents, prefill.cells()};
+  Machine router{"router", room_event::kRouterStates, room_event::kRouterEvents, decode.first + decode.cells()};
+
+  const Machine& of(Role role) const {
+    switch (role) {
+      case Role::prefill:
+        return prefill;
+      case Role::router:
+        return router;
+      case Role::decode:
+      case Role::aggregated:
+        return decode;
+    }
+    return decode;
+  }
+};
+
+const Machines& machines() {
+  static const Machines kMachines;
+  return kMachines;
+}
+
+}  // namespace
+
+void Coverage::add(const TraceEvent& event) {
+  const std::string_view name = event.name;
+  if (!name.starts_with("on ")) {
+    return;
+  }
+  const Machine& machine = machines().of(event.rank.role);
+  const auto found = machine.event_index.find(name);
+  if (found != machine.event_index.end() && event.a < machine.states.size()) {
+    reached.set(machine.first + event.a * machine.events.size() + found->second);
+  }
+}
 
 const std::vector<CoverageCell>& coverage_cells() {
-  static const std::vector<CoverageCell> kCells;
+  static const std::vector<CoverageCell> kCells = [] {
+    std::vector<CoverageCell> cells;
+    for (const Machine* machine : {&machines().prefill, &machines().decode, &machines().router}) {
+      for (const char* state : machine->states) {
+        for (const char* event : machine->events) {
+          cells.push_back({cells.size(), machine->name, state, event});
+        }
+      }
+    }
+    BATON_CHECK(cells.size() <= Coverage::kCells, cells.size());
+    return cells;
+  }();
   return kCells;
 }
 
