@@ -82,7 +82,9 @@ Task<> DecodeRank::watch_deadlines() {
 void DecodeRank::move(DecodeRoom& room, DecodeRoom::State to) {
   take_out(queue(room.state), room);
   room.state = to;
-  note(queue(to).name().c_str(), room.job.room, room.tokens(), room.lease.size());
+  const auto index = static_cast<std::size_t>(room_event::DecodeState::prealloc) + static_cast<std::size_t>(to);
+  note(room_event::kDecodeStates[index], room.job.room,  // a literal: the history outlives the rank
+       room.tokens(), room.lease.size());
   put_in(queue(to), room);
 }
 
