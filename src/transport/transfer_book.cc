@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 #include "transport/wire.h"
 
 namespace baton {
@@ -110,7 +111,7 @@ bool TransferBook::abandon(const TransferId& id, Failure cause) {
     return false;
   }
   Room& room = found->second;
-  fail(id, room, std::move(cause), true);
+  fail(id, room, std::move(cause), !mutant(Mutant::abandon_frees_pages));
   answer(id, room.source, room.failure);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -73,7 +74,7 @@ void KvPool::end_lease(const std::vector<PageId>& pages) noexcept {
     Page& page = pages_[id];
     BATON_CHECK(page.state == PageState::leased, id, page.generation);
     --leased_;
-    if (page.pins > 0) {
+    if (page.pins > 0 && !mutant(Mutant::pinned_pages_return)) {
       page.state = PageState::quarantined;
       ++quarantined_;
     } else {
