@@ -174,6 +174,9 @@ ClientOrder World::order(const ClientPlan& plan) const {
   request.stop.max_tokens = plan.max_tokens;
   request.time_limit = plan.time_limit;
   request.client_id = std::to_string(plan.index);
+  if (model_.adorn) {
+    model_.adorn(plan.index, request);
+  }
   order.expected = model_.reference(request);
   if (plan.stop_after && *plan.stop_after <= order.expected.size()) {
     const TokenId stop = order.expected[*plan.stop_after - 1];

@@ -39,6 +39,8 @@ struct WorldModel {
   // All tokens of an undisturbed run: max_tokens of them, whatever the stop tokens.
   std::function<std::vector<TokenId>(const GenerationRequest&)> reference;
   std::uint32_t vocab = 0;
+  // Adds to the request of that client, before its reference is asked for. Empty: requests are plain.
+  std::function<void(std::uint32_t client, GenerationRequest&)> adorn = {};
 };
 WorldModel toy_model(const Scenario& scenario);
 
