@@ -9,8 +9,8 @@ namespace baton {
 
 #define BATON_MUTANT_LIST(X)                                                                  \
   /* model/kv */                                                                              \
-  X(pinned_pages_return)    /* a lease's end frees pages that are pinned */                   \
-  X(extend_gives_used_page) /* the pool gives out a page that is leased already */            \
+  X(pinned_pages_return)   /* a lease's end frees pages that are pinned */                    \
+  X(given_page_stays_free) /* the pool gives a page out that is leased already */             \
   /* transport: the target's account */                                                       \
   X(abandon_frees_pages)        /* an abandoned room's pages return at once */                \
   X(failed_frees_pages)         /* a sender's `failed` is taken for its last word */          \
@@ -21,7 +21,6 @@ namespace baton {
   X(peer_gone_without_fence)    /* pages of a dead sender return, its writes may land */      \
   X(no_quarantine_probe)        /* a lost last word is never asked for */                     \
   X(no_repeated_success)        /* a record that comes again after success is not answered */ \
-  X(no_verdict_deadline)        /* arrived() waits for ever */                                \
   /* transport: the sender */                                                                 \
   X(closed_before_writes_end)    /* the last word leaves while a write is under way */        \
   X(landing_opens_after_closed)  /* what was closed may be opened */                          \
@@ -30,7 +29,7 @@ namespace baton {
   X(failed_write_counts)         /* a write that failed is announced all the same */          \
   X(torn_record_passes)          /* a side record is believed without its checksum */         \
   /* roles: prefill */                                                                        \
-  X(prefill_closes_during_step)  /* a failed room is closed while a step writes its pages */  \
+  X(prefill_frees_during_step)   /* a failed room's pages return while a step writes them */  \
   X(prefill_forgets_cancel)      /* a cancel that overtakes its job leaves no tombstone */    \
   X(prefill_ignores_deadline)    /* a room whose cancel is lost stays for ever */             \
   X(prefill_keeps_early_landing) /* a landing without a job stays for ever */                 \

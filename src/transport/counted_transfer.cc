@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 #include "transport/wire.h"
 
 namespace baton {
@@ -27,7 +28,7 @@ void CountedTransfer::count_write(std::uint32_t sequence, std::uint32_t first_pa
   if (sequence >= write_seen_.size()) {
     write_seen_.resize(sequence + 1);
   }
-  if (write_seen_[sequence]) {
+  if (write_seen_[sequence] && !mutant(Mutant::duplicate_writes_count)) {
     return;
   }
   write_seen_[sequence] = true;
@@ -74,6 +75,9 @@ void CountedTransfer::check_totals() {
 }
 
 bool CountedTransfer::complete() const noexcept {
+  if (mutant(Mutant::success_without_all_writes)) {
+    return record_ && !failure_;
+  }
   return record_ && !failure_ && writes_seen_ == record_->writes_total && pages_seen_ == page_seen_.size();
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 #include "transport/counted_transfer.h"
 #include "transport/wire.h"
 
@@ -75,7 +76,7 @@ Task<Result<>> EndpointOutgoing::push(std::uint32_t first_page, std::span<const 
                 std::move(notice));
   const Result<> written = co_await sender_.endpoint_.write(std::move(write));
   busy.done();
-  if (!written) {
+  if (!written && !mutant(Mutant::failed_write_counts)) {
     fail(failure_here(static_cast<Errc>(written.error().value()),
                       fmt::format("writing pages {}+{} to {} failed: {}", first_page, pages, to_string(landing_.target),
                                   written.error().message())));
@@ -94,7 +95,8 @@ Task<Result<>> EndpointOutgoing::finish(SideRecord record, TimePoint deadline) {
     post(Notice::record(landing_.id, sender_.endpoint_.self(), encoded));
   }
   Duration pause = sender_.resend_.interval;
-  TimePoint again = pause > Duration::zero() ? add_saturating(sender_.context_.now(), pause) : kNever;
+  const bool repeats = pause > Duration::zero() && !mutant(Mutant::no_resend);
+  TimePoint again = repeats ? add_saturating(sender_.context_.now(), pause) : kNever;
   while (!confirmed_ && !failure_) {
     const bool notified = co_await changed_.wait_until(std::min(deadline, again));
     const TimePoint now = sender_.context_.now();
@@ -129,7 +131,8 @@ void EndpointOutgoing::repeat(const Bytes& record) {
 void EndpointOutgoing::fail(Failure cause) noexcept {
   if (!failure_ && !confirmed_) {
     failure_ = std::move(cause);
-    post(Notice(NoticeKind::failed, landing_.id, sender_.endpoint_.self(), failure_));
+    const NoticeKind kind = mutant(Mutant::closed_before_writes_end) ? NoticeKind::closed : NoticeKind::failed;
+    post(Notice(kind, landing_.id, sender_.endpoint_.self(), failure_));
     changed_.notify();
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 namespace {
@@ -96,7 +97,9 @@ void EndpointReceiver::peer_gone(const PeerId& source) noexcept {
       gone_.erase(gone_.begin());
     }
   }
-  endpoint_.fence(source);  // before a page of its rooms can return
+  if (!mutant(Mutant::peer_gone_without_fence)) {
+    endpoint_.fence(source);  // before a page of its rooms can return
+  }
   const Failure cause(Errc::peer_lost, to_string(endpoint_.self()), to_string(source) + " is gone");
   const std::vector<TransferId> concluded = book_.peer_gone(source, cause);
   unheard_.remove_if([this](const TransferId& id) { return !book_.in_quarantine(id); });

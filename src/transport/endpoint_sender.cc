@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 #include "transport/endpoint_outgoing.h"
 
 namespace baton {
@@ -71,9 +72,11 @@ void EndpointSender::answered(Notice answer) {
     }
     return;
   }
-  if (answer.failure && answer.id.target == answer.from.instance) {
+  if (answer.failure && answer.id.target == answer.from.instance && !mutant(Mutant::probe_of_unknown_unanswered)) {
     // Its landing was lost, is late, or our last word was lost. Nothing can land for it, now or later.
-    recent_.insert(answer.id, answer.failure);
+    if (!mutant(Mutant::landing_opens_after_closed)) {
+      recent_.insert(answer.id, answer.failure);
+    }
     endpoint_.post(answer.from, Notice(NoticeKind::closed, answer.id, endpoint_.self(), std::move(answer.failure)));
   }
 }

@@ -43,7 +43,7 @@ bool TransferBook::apply_open(Room& room, Notice notice) {
       Failure cause = notice.failure
                           ? std::move(*notice.failure)
                           : Failure(Errc::aborted, origin_, "the sender ended the hand-over before it was complete");
-      fail(notice.id, room, std::move(cause), notice.kind == NoticeKind::failed);
+      fail(notice.id, room, std::move(cause), notice.kind == NoticeKind::failed && !mutant(Mutant::failed_frees_pages));
       break;
     }
     case NoticeKind::answer:
@@ -72,12 +72,13 @@ void TransferBook::take_record(Room& room, const Notice& notice) {
 void TransferBook::apply_late(const Notice& notice) {
   const auto found = quarantine_.find(notice.id);
   if (found != quarantine_.end() && found->second.source == notice.from) {
-    if (notice.kind == NoticeKind::closed) {
+    if (notice.kind == NoticeKind::closed && !mutant(Mutant::closed_keeps_quarantine)) {
       recent_.insert(notice.id, found->second.cause);
       quarantine_.erase(found);
       return;
     }
-    if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
+    const bool goes_on = notice.kind == NoticeKind::written || notice.kind == NoticeKind::record;
+    if (goes_on && !mutant(Mutant::late_sender_hears_nothing)) {
       // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
       answer(notice.id, notice.from, found->second.cause);
     }
@@ -89,6 +90,9 @@ void TransferBook::apply_late(const Notice& notice) {
 
 void TransferBook::repeat_verdict(const Notice& record) {
   const auto found = rooms_.find(record.id);
+  if (mutant(Mutant::no_repeated_success)) {
+    return;
+  }
   if (found != rooms_.end()) {
     if (found->second.concluded() && found->second.source == record.from) {
       answer(record.id, record.from, found->second.failure);
@@ -100,7 +104,7 @@ void TransferBook::repeat_verdict(const Notice& record) {
 
 void TransferBook::answer_again(const TransferId& id) {
   const auto found = quarantine_.find(id);
-  if (found != quarantine_.end()) {
+  if (found != quarantine_.end() && !mutant(Mutant::no_quarantine_probe)) {
     answer(id, found->second.source, found->second.cause);
   }
 }

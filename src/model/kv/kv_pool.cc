@@ -57,7 +57,9 @@ void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
   for (std::uint32_t i = 0; i < count; ++i) {
     std::ranges::pop_heap(free_, std::greater<>());
     const PageId id = free_.back();
-    free_.pop_back();
+    if (!mutant(Mutant::given_page_stays_free)) {
+      free_.pop_back();
+    }
     Page& page = pages_[id];
     BATON_CHECK(page.state == PageState::free && page.pins == 0, id, page.pins, page.generation);
     BATON_CHECK(poisoned_ == nullptr || poisoned_->poisoned(id), id, page.generation);
