@@ -72,7 +72,7 @@ void Wires::post(RankId from, const PeerId& to, Notice notice) {
   if (traffic == Traffic::record) {
     torn = [deliver, notice] {
       Notice part = notice;
-      part.body.resize(part.body.size() / 2);
+      std::fill(part.body.begin() + static_cast<std::ptrdiff_t>(part.body.size() / 2), part.body.end(), std::byte{0});
       deliver(part);
     };
   }

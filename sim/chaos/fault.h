@@ -22,7 +22,7 @@ enum class Fault : std::uint8_t {
   notice_delayed,
   notice_overtaken,
   notice_duplicated,
-  record_torn,    // a side record that arrives cut off
+  record_torn,    // a side record whose second half never came: zeros
   write_failed,   // no byte is applied, the writer hears it late
   write_late,     // all bytes are applied late
   write_torn,     // some bytes are applied, then the write fails

@@ -37,7 +37,7 @@ class Network final {
   Task<> run();
 
   // A message sets out. `deliver` runs at its arrival, never, or twice; it must not refer to its sender, which may be
-  // dead by then. A record's `deliver_torn` brings it cut off.
+  // dead by then. A record's `deliver_torn` brings half of it.
   void send(RankId from, RankId to, Traffic traffic, RoomId room, Action deliver, Action deliver_torn = {});
 
   // The fate of a write, and its part of the log.
