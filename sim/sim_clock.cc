@@ -27,7 +27,8 @@ bool SimClock::step(TimePoint limit) {
 // The context whose turn it is goes on; when it has nothing left the next one that has something gets the turn.
 bool SimClock::run_next() {
   for (std::size_t tried = 0; tried < contexts_.size(); ++tried) {
-    if (contexts_[turn_]->run_one_op()) {
+    if (contexts_[turn_]->can_run()) {
+      contexts_[turn_]->run_one_op();
       return true;
     }
     turn_ = turn_ + 1 < contexts_.size() ? turn_ + 1 : 0;

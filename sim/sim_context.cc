@@ -34,12 +34,9 @@ void SimContext::run() {
   }
 }
 
-bool SimContext::run_one_op() {
-  if (frozen_ || idle()) {
-    return false;
-  }
+void SimContext::run_one_op() {
   const Inside inside(*this);
-  return run_one();
+  run_one();
 }
 
 bool SimContext::let_in() {

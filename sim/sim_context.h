@@ -48,7 +48,8 @@ class SimContext final : public Context {
     }
   };
 
-  bool run_one_op();
+  bool can_run() const noexcept { return !frozen_ && !idle(); }
+  void run_one_op();  // REQUIRES can_run()
   bool let_in();  // what was sent from elsewhere; true if something came
   bool can_go_on() const noexcept;
   TimePoint next_timer() const noexcept { return frozen_ ? kNever : timers().next_time(); }

@@ -1,9 +1,11 @@
 #include "sim/chaos/afterthought.h"
 
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "roles/room_event.h"
 #include "sim/chaos/promises.h"
 
 namespace baton::chaos {
@@ -12,6 +14,11 @@ namespace {
 // The longest a leg may need to hear of an end and to finish what it is in: a slow step, a late write, both ways.
 Duration linger_max(const Scenario& scenario) {
   return Duration(std::chrono::milliseconds(60)) + 4 * scenario.delay_max;
+}
+
+// The longest a leg that was told nothing may need after its deadline: a slow step, a late write.
+Duration overdue_max(const Scenario& scenario) {
+  return Duration(std::chrono::milliseconds(12)) + 2 * scenario.delay_max;
 }
 
 void check_once(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
@@ -61,6 +68,47 @@ void check_not_revived(const std::vector<TraceEvent>& history, const Arrivals& a
   }
 }
 
+// A rank ends its rooms at their deadline by itself, whether anybody tells it or not: after the step or write it is in.
+void check_overdue(const Scenario& scenario, const std::vector<TraceEvent>& history, Chronicle& chronicle) {
+  std::map<std::uint32_t, TimePoint> deadlines;
+  for (const ClientPlan& plan : scenario.clients) {
+    deadlines.emplace(plan.index, TimePoint{} + plan.arrival + plan.time_limit);
+  }
+  for (const TraceEvent& event : history) {
+    if (event.name != std::string_view("over")) {
+      continue;
+    }
+    const auto request = chronicle.request_of(RoomId{event.id});
+    const auto deadline = request ? deadlines.find(*request) : deadlines.end();
+    if (deadline != deadlines.end() && event.time > deadline->second + overdue_max(scenario)) {
+      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(event.time - deadline->second).count();
+      chronicle.blame("overdue",
+                      fmt::format("request {}: {} held the room for {} us after its deadline", *request,
+                                  to_string(event.rank), late),
+                      RoomId{event.id});
+    }
+  }
+}
+
+// While a retracted request waits for pages nobody new gets any.
+void check_order(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
+  std::map<RankId, std::set<std::uint64_t>> retracted;
+  for (const TraceEvent& event : history) {
+    const std::string_view name = event.name;
+    std::set<std::uint64_t>& waiting = retracted[event.rank];
+    if (name == "retracted") {
+      waiting.insert(event.id);
+    } else if (name == "ready" || name == "over") {
+      waiting.erase(event.id);
+    } else if (name == room_event::kAdmitted && !waiting.empty()) {
+      chronicle.blame("order",
+                      fmt::format("{} gave pages to a new room while {} retracted ones wait for theirs",
+                                  to_string(event.rank), waiting.size()),
+                      RoomId{event.id});
+    }
+  }
+}
+
 }  // namespace
 
 void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& history, const Arrivals& arrivals,
@@ -68,6 +116,8 @@ void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& h
   if (memories_last(scenario)) {
     check_once(history, chronicle);
     check_not_revived(history, arrivals, chronicle);
+    check_overdue(scenario, history, chronicle);
+    check_order(history, chronicle);
   }
   if (ends_are_prompt(scenario)) {
     check_prompt(scenario, history, outcomes, chronicle);

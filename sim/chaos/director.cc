@@ -11,6 +11,7 @@ constexpr Duration kDrainTime = std::chrono::seconds(60);
 constexpr Duration kDrainPoll = std::chrono::milliseconds(5);
 constexpr Duration kRestartTime = std::chrono::milliseconds(3);  // of a rank that was given up
 constexpr std::uint32_t kProbes = 4;
+constexpr std::uint64_t kOrderlyEnds = 4;    // one seed in so many
 constexpr std::uint32_t kFirstProbe = 1000;  // their indices: after all clients'
 
 }  // namespace
@@ -31,6 +32,16 @@ Task<> World::direct() {
   co_await drain("after the faults");
   co_await probe();
   co_await drain("in the end");
+  co_await stop();
+  over_ = true;
+}
+
+// An orderly end, in which every loop must return. It is the same each time and costs a dozen exceptions, so only some
+// seeds take it; the others are torn down where they stand.
+Task<> World::stop() {
+  if (scenario_.seed % kOrderlyEnds != 0) {
+    co_return;
+  }
   node_->stop_ranks();
   for (std::uint32_t i = 0; i < scenario_.routers; ++i) {
     node_->router(i).stop();
@@ -40,7 +51,6 @@ Task<> World::direct() {
       co_await sleep_until(front_, front_.now() + kDrainPoll);
     }
   }
-  over_ = true;
 }
 
 Task<> World::play(TimedFault fault) {

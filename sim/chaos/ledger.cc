@@ -9,10 +9,14 @@ namespace baton::chaos {
 void Ledger::rank_up(const PeerId& peer, const KvPool& pool, KvArena& arena) {
   Memory memory{peer, &pool, &arena, std::vector<Page>(arena.pages())};
   memories_.insert_or_assign(peer.rank, std::move(memory));
+  pools_.push_back(&pool);
 }
 
 void Ledger::rank_down(RankId rank) {
-  memories_.erase(rank);
+  if (const auto found = memories_.find(rank); found != memories_.end()) {
+    std::erase(pools_, found->second.pool);
+    memories_.erase(found);
+  }
 }
 
 KvArena* Ledger::arena_of(const PeerId& peer) const {
@@ -191,12 +195,11 @@ void Ledger::check_writer(RankId engine, Memory& memory, const StepPages::Sequen
 }
 
 void Ledger::check_pools() {
-  for (const auto& [rank, memory] : memories_) {
-    const KvPool& pool = *memory.pool;
-    if (pool.free() + pool.leased() + pool.quarantined() != pool.capacity()) {
+  for (const KvPool* pool : pools_) {
+    if (pool->free() + pool->leased() + pool->quarantined() != pool->capacity()) {
       chronicle_.blame("page",
-                       fmt::format("the pages of {} do not add up: {} free, {} leased, {} quarantined of {}",
-                                   to_string(rank), pool.free(), pool.leased(), pool.quarantined(), pool.capacity()));
+                       fmt::format("the pages of a pool do not add up: {} free, {} leased, {} quarantined of {}",
+                                   pool->free(), pool->leased(), pool->quarantined(), pool->capacity()));
     }
   }
 }

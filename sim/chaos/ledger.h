@@ -84,6 +84,7 @@ class Ledger final {
 
   Chronicle& chronicle_;
   std::map<RankId, Memory> memories_;
+  std::vector<const KvPool*> pools_;  // theirs
   std::unordered_map<RoomId, HandOver> hand_overs_;
 };
 

@@ -8,7 +8,7 @@ namespace baton::chaos {
 namespace {
 
 constexpr std::uint32_t kClients = 30;
-constexpr std::int64_t kSpanUs = 40'000;  // in which requests arrive and faults begin
+constexpr std::int64_t kSpanUs = 40'000;                     // in which requests arrive and faults begin
 constexpr Duration kStartUp = std::chrono::milliseconds(1);  // until every rank has been heard of
 
 // Draws for one purpose; a stream of its own a purpose, so that a change in one leaves the others' draws alone.
@@ -155,12 +155,14 @@ void draw_timed_faults(const Profile& profile, Scenario& scenario) {
   if (scenario.copying && scenario.heartbeat > Duration{0} && draw.chance(profile.crashes)) {
     for (std::uint32_t i = draw.between(1, 3); i > 0; --i) {
       constexpr std::array<Fault, 3> kKinds{Fault::crash, Fault::freeze, Fault::partition};
-      add(kKinds[draw.between(0, 2)], draw.within(draw.chance(0.5) ? 10'000 : 200'000));
+      const Fault kind = kKinds[draw.between(0, 2)];  // arguments are evaluated in no fixed order
+      add(kind, draw.within(draw.chance(0.5) ? 10'000 : 200'000));
     }
   }
   if (draw.chance(profile.slowness)) {
     for (std::uint32_t i = draw.between(1, 3); i > 0; --i) {
-      add(draw.chance(0.6) ? Fault::slow : Fault::step_failed, draw.within(20'000));
+      const Fault kind = draw.chance(0.6) ? Fault::slow : Fault::step_failed;
+      add(kind, draw.within(20'000));
     }
   }
 }

@@ -8,15 +8,19 @@ namespace {
 
 constexpr std::size_t kTraceEvents = std::size_t{1} << 20;  // of each rank: more than any run has
 
+// FNV-1a over words: order matters, every bit too, and a run has thousands of events.
 std::uint64_t digest_of(const std::vector<TraceEvent>& events, std::uint64_t digest) {
+  const auto add = [&digest](std::uint64_t word) { digest = (digest ^ word ^ (digest >> 29)) * 0x100000001b3; };
   for (const TraceEvent& event : events) {
     for (const char* letter = event.name; *letter != '\0'; ++letter) {
-      digest = digest * 31 + static_cast<unsigned char>(*letter);
+      add(static_cast<unsigned char>(*letter));
     }
-    const std::uint64_t where = (static_cast<std::uint64_t>(event.rank.role) << 40) |
-                                (std::uint64_t{event.rank.index} << 8) | static_cast<std::uint64_t>(event.phase);
-    digest = fold(digest, static_cast<std::uint64_t>(event.time.time_since_epoch().count()) + where);
-    digest = fold(fold(fold(digest, event.id), event.a), event.b);
+    add(static_cast<std::uint64_t>(event.time.time_since_epoch().count()));
+    add((static_cast<std::uint64_t>(event.rank.role) << 40) | (std::uint64_t{event.rank.index} << 8) |
+        static_cast<std::uint64_t>(event.phase));
+    add(event.id);
+    add(event.a);
+    add(event.b);
   }
   return digest;
 }
@@ -28,7 +32,7 @@ RunReport run_scenario(const Scenario& scenario, RunOptions options) {
   World world(scenario, options.model ? *options.model : toy_model(scenario), kTraceEvents);
   world.run();
   const Chronicle& chronicle = world.chronicle();
-  std::vector<TraceEvent> history = world.history();
+  const std::vector<TraceEvent>& history = world.history();
   report.violation = chronicle.violation();
   report.digest = digest_of(history, chronicle.digest());
   report.events = history.size() + chronicle.messages();
@@ -45,11 +49,11 @@ RunReport run_scenario(const Scenario& scenario, RunOptions options) {
     report.coverage.add(event);
   }
   if (options.keep_history) {
-    const std::vector<TraceEvent> network = chronicle.trace().events();
-    history.insert(history.end(), network.begin(), network.end());
-    const auto earlier = [&](std::size_t a, std::size_t b) { return history[a].time < history[b].time; };
-    for (const std::size_t index : stable_order(history.size(), earlier)) {
-      report.history.push_back(history[index]);
+    std::vector<TraceEvent> all = chronicle.trace().events();
+    all.insert(all.begin(), history.begin(), history.end());
+    const auto earlier = [&](std::size_t x, std::size_t y) { return all[x].time < all[y].time; };
+    for (const std::size_t index : stable_order(all.size(), earlier)) {
+      report.history.push_back(all[index]);
     }
     report.rooms = chronicle.rooms();
   }

@@ -56,7 +56,7 @@ class World final {
 
   const Chronicle& chronicle() const noexcept { return chronicle_; }
   const std::map<std::uint32_t, ClientOutcome>& outcomes() const noexcept { return outcomes_; }
-  std::vector<TraceEvent> history() const { return node_->trace(); }
+  const std::vector<TraceEvent>& history() const noexcept { return history_; }  // of the ranks and routers, by time
   Duration virtual_time() const noexcept { return clock_.now() - TimePoint{}; }
 
  private:
@@ -89,6 +89,7 @@ class World final {
   void mend();
   Task<> drain(const char* when);
   Task<> probe();
+  Task<> stop();
   void tear_down();
 
   Scenario scenario_;
@@ -108,7 +109,8 @@ class World final {
   Scope net_scope_;
   std::unique_ptr<Node> node_;
   std::map<std::uint32_t, ClientOutcome> outcomes_;  // references into it stay
-  bool condemned_ = false;                           // some rank is
+  std::vector<TraceEvent> history_;
+  bool condemned_ = false;  // some rank is
   bool over_ = false;
 };
 

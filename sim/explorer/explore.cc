@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,9 +26,17 @@ std::int64_t steady_ns() noexcept {
       .count();
 }
 
+// A world is made and torn down every millisecond: the memory of one is kept for the next.
+void keep_memory() noexcept {
+  constexpr int kManyBytes = 256 << 20;
+  mallopt(M_TRIM_THRESHOLD, kManyBytes);
+  mallopt(M_MMAP_THRESHOLD, kManyBytes);
+}
+
 // In the child: seeds until there are none, or until one fails.
 void work(const ExploreOptions& options, const DrawFunction& draw, const RunFunction& run, Board& board,
           unsigned worker) {
+  keep_memory();
   WorkerSlot& slot = board.slot(worker);
   Tally tally;
   while (const std::optional<std::uint64_t> index = board.take()) {

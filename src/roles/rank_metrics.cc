@@ -1,5 +1,6 @@
 #include "roles/rank_metrics.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace baton {
@@ -25,11 +26,11 @@ RankMetrics::RankMetrics(MetricsRegistry& registry, RankId rank)
 }
 
 void RankMetrics::queue(std::string_view name, std::size_t depth) {
-  auto found = queues_.find(name);
+  auto found = std::ranges::find(queues_, name, &std::pair<std::string, Gauge*>::first);
   if (found == queues_.end()) {
     Gauge& gauge =
         registry_->gauge("baton_queue_depth", "Requests in a rank's queue", labels_with("queue", std::string(name)));
-    found = queues_.emplace(std::string(name), &gauge).first;
+    found = queues_.emplace(queues_.end(), std::string(name), &gauge);
   }
   found->second->set(static_cast<double>(depth));
 }

@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "model/kv/kv_pool.h"
 #include "runtime/ids.h"
@@ -32,7 +33,7 @@ class RankMetrics final {
 
   MetricsRegistry* registry_;
   Labels labels_;
-  std::map<std::string, Gauge*, std::less<>> queues_;
+  std::vector<std::pair<std::string, Gauge*>> queues_;  // a handful, looked through at every step
   Gauge* free_pages_;
   Gauge* leased_pages_;
   Gauge* quarantined_pages_;
