@@ -15,8 +15,26 @@ struct MutantEntry {
 #define BATON_ENTRY(mutant, caught_by, profile) {Mutant::mutant, #mutant, caught_by, profile}
 
 inline constexpr MutantEntry kMutants[] = {
-    BATON_ENTRY(abandon_frees_pages, "T1", "writes"),
+    // model/kv
     BATON_ENTRY(pinned_pages_return, "T1", "writes"),
+    BATON_ENTRY(given_page_stays_free, "M8", "calm"),
+    // transport: the target's account
+    BATON_ENTRY(abandon_frees_pages, "T1", "writes"),
+    BATON_ENTRY(failed_frees_pages, "M5", "all"),
+    BATON_ENTRY(success_without_all_writes, "M2", "network"),
+    BATON_ENTRY(duplicate_writes_count, "M1", "network"),
+    BATON_ENTRY(closed_keeps_quarantine, "M11", "clients"),
+    BATON_ENTRY(late_sender_hears_nothing, "M14", "all"),
+    BATON_ENTRY(peer_gone_without_fence, "M7", "crashes"),
+    BATON_ENTRY(no_quarantine_probe, "M10", "all"),
+    BATON_ENTRY(no_repeated_success, "M12", "network"),
+    // transport: the sender
+    BATON_ENTRY(closed_before_writes_end, "M5", "all"),
+    BATON_ENTRY(landing_opens_after_closed, "M6", "all"),
+    BATON_ENTRY(probe_of_unknown_unanswered, "M9", "network"),
+    BATON_ENTRY(no_resend, "M13", "network"),
+    BATON_ENTRY(failed_write_counts, "M3", "writes"),
+    BATON_ENTRY(torn_record_passes, "M4", "network"),
 };
 
 #undef BATON_ENTRY

@@ -42,6 +42,8 @@ ClientPlan& add_client(Scenario& scenario, Duration at, std::uint32_t prompt_tok
 
 // The lists, one a file.
 std::vector<NamedCase> memory_cases();
+std::vector<NamedCase> completion_cases();
+std::vector<NamedCase> ends_cases();
 std::vector<NamedCase> peer_leak_cases();
 std::vector<NamedCase> peer_wait_cases();
 
