@@ -46,6 +46,8 @@ std::vector<NamedCase> completion_cases();
 std::vector<NamedCase> ends_cases();
 std::vector<NamedCase> peer_leak_cases();
 std::vector<NamedCase> peer_wait_cases();
+std::vector<NamedCase> peer_failure_cases();
+std::vector<NamedCase> peer_output_cases();
 
 std::vector<NamedCase> all_named_cases();
 
