@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/mutants.h"
+
 namespace baton {
 namespace {
 
@@ -143,7 +145,9 @@ void DecodeRank::cancel(RoomId id, Failure cause) {
   if (const auto found = rooms_.find(id); found != rooms_.end()) {
     return fail(*found->second, std::move(cause));
   }
-  tombstones_.add(id, std::move(cause), parts_.context.now());
+  if (!mutant(Mutant::decode_forgets_cancel)) {
+    tombstones_.add(id, std::move(cause), parts_.context.now());
+  }
   deadline_.notify();
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "roles/decode.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -70,7 +71,7 @@ Task<> DecodeRank::await_transfer(DecodeRoom& room, TransferId id) {
     co_return close(room);
   }
   room.lease = std::move(arrival.lease);
-  if (room.failure) {
+  if (room.failure && !mutant(Mutant::decode_runs_after_abort)) {
     co_return close(room);
   }
   room.computed = room.tokens();

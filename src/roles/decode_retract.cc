@@ -3,6 +3,7 @@
 
 #include "roles/decode.h"
 #include "roles/policy/retraction.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -31,6 +32,9 @@ Task<> DecodeRank::make_room() {
     victims = policy::choose_one_victim(candidates);
     forced_retraction_ = steps_;
   }
+  if (mutant(Mutant::decode_never_retracts)) {
+    victims.clear();
+  }
   std::vector<RoomId> ids;
   for (const std::size_t index : victims) {
     rooms[index]->busy = true;
@@ -48,7 +52,8 @@ Task<> DecodeRank::make_room() {
 
 Task<> DecodeRank::retract(DecodeRoom& room) {
   saw(room_event::kRetract, room.job.room);
-  const std::uint32_t used = parts_.pool.layout().pages_for(room.computed);
+  const std::uint32_t left_out = mutant(Mutant::resume_without_keys) ? 1 : 0;
+  const std::uint32_t used = parts_.pool.layout().pages_for(room.computed) - left_out;
   co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
   room.busy = false;
   if (room.failure) {

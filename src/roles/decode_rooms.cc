@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "roles/decode.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -33,6 +34,8 @@ void DecodeRank::fail(DecodeRoom& room, Failure cause) {
   }
   if (!room.busy) {
     close(room);
+  } else if (mutant(Mutant::decode_frees_during_step)) {
+    room.lease.release();
   }
 }
 
@@ -70,6 +73,9 @@ Task<> DecodeRank::watch_deadlines() {
       saw(room_event::kDeadline, *id);
       DecodeRoom& room = *rooms_.at(*id);
       deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
+      if (mutant(Mutant::decode_ignores_deadline)) {
+        continue;
+      }
       fail(room,
            Failure(Errc::timeout, to_string(parts_.self.rank),
                    fmt::format("the request's deadline passed after {} output tokens", room.output.tokens().size())));

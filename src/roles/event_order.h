@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "roles/generation.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -18,6 +19,9 @@ class EventOrder final {
   explicit EventOrder(std::uint64_t events_max) : events_max_(events_max) {}
 
   void add(std::uint32_t number, GenerationEvent event) {
+    const bool at_once = (number < next_ && mutant(Mutant::router_takes_events_twice)) ||
+                         (number > next_ && mutant(Mutant::router_takes_events_unordered));
+    number = at_once ? next_ : number;
     if (number >= next_ && number < events_max_) {
       early_.try_emplace(number, std::move(event));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/mutants.h"
+
 namespace baton {
 
 Membership::Membership(const std::vector<PeerId>& configured, Liveness liveness) : liveness_(liveness) {
@@ -20,6 +22,10 @@ std::optional<PeerId> Membership::heard(const PeerId& peer, TimePoint now) {
   }
   Member& member = found->second;
   std::optional<PeerId> replaced;
+  if (member.alive && *member.alive != peer && mutant(Mutant::router_keeps_dead_instance)) {
+    member.heard = now;
+    return std::nullopt;
+  }
   if (member.alive && *member.alive != peer) {
     replaced = member.alive;
     gone_.add(*replaced);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/mutants.h"
 #include "runtime/sleep.h"
 
 namespace baton {
@@ -28,7 +29,7 @@ std::vector<PeerId> PeerWatch::learn(const PeersGone& gone) {
     }
     if (peer != self_) {
       news.push_back(peer);
-    } else if (config_.expelled) {
+    } else if (config_.expelled && !mutant(Mutant::rank_ignores_its_end)) {
       config_.expelled(self_.rank);
     }
   }

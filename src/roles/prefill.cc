@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/mutants.h"
+
 namespace baton {
 
 PrefillRank::PrefillRank(PrefillParts parts, PrefillConfig config)
@@ -70,7 +72,7 @@ Task<> PrefillRank::listen() {
 void PrefillRank::take(Job job) {
   const RoomId id = job.room;
   saw(room_event::kJob, id);
-  if (tombstones_.contains(id) || rooms_.contains(id)) {
+  if ((tombstones_.contains(id) && !mutant(Mutant::prefill_takes_job_twice)) || rooms_.contains(id)) {
     return;  // a cancel overtook the job, or the job came twice
   }
   if (stopping_) {
@@ -133,7 +135,9 @@ void PrefillRank::cancel(RoomId id, Failure cause) {
     return fail(*found->second, std::move(cause));
   }
   refuse_early(id, cause);
-  tombstones_.add(id, std::move(cause), parts_.context.now());
+  if (!mutant(Mutant::prefill_forgets_cancel)) {
+    tombstones_.add(id, std::move(cause), parts_.context.now());
+  }
   deadline_.notify();
 }
 

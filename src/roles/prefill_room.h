@@ -14,6 +14,7 @@
 
 #include "model/kv/kv_lease.h"
 #include "roles/messages.h"
+#include "runtime/mutants.h"
 #include "runtime/pulse.h"
 #include "transport/transport.h"
 
@@ -51,7 +52,8 @@ struct PrefillRoom {
 
   // Pages that hold their final bytes: whole ones, and the tail page once the whole prompt is computed.
   std::uint32_t final_pages(std::uint32_t page_tokens) const noexcept {
-    return remaining() == 0 ? static_cast<std::uint32_t>(pages.size()) : computed / page_tokens;
+    const std::uint32_t begun = mutant(Mutant::prefill_pushes_partial_page) ? page_tokens - 1 : 0;
+    return remaining() == 0 ? static_cast<std::uint32_t>(pages.size()) : (computed + begun) / page_tokens;
   }
 };
 

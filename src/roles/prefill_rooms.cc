@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "roles/prefill.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -64,6 +65,9 @@ void PrefillRank::fail(PrefillRoom& room, Failure cause) {
     return close(room);
   }
   room.outgoing->fail(*room.failure);
+  if (room.in_step && mutant(Mutant::prefill_frees_during_step)) {
+    room.lease.release();
+  }
   room.progress.notify();
 }
 
@@ -102,7 +106,9 @@ Task<> PrefillRank::watch_deadlines() {
       saw(room_event::kDeadline, *id);
       PrefillRoom& room = *rooms_.at(*id);
       deadlines_.remove(room.job.deadline, *id);  // a room that has to finish a step first must not be found again
-      fail(room, Failure(Errc::timeout, to_string(parts_.self.rank), "the request's deadline passed during prefill"));
+      if (!mutant(Mutant::prefill_ignores_deadline)) {
+        fail(room, Failure(Errc::timeout, to_string(parts_.self.rank), "the request's deadline passed during prefill"));
+      }
     }
     while (const std::optional<RoomId> id = early_deadlines_.expired(now)) {
       saw(room_event::kDeadline, *id);
@@ -116,7 +122,8 @@ Task<> PrefillRank::watch_deadlines() {
 // Decode was faster than the router's job. Which may never come: its pages are not held for ever.
 void PrefillRank::keep_early(Landing landing) {
   const RoomId id = landing.id.room;
-  const TimePoint expires = add_saturating(parts_.context.now(), config_.early_landing_lifetime);
+  const bool kept = mutant(Mutant::prefill_keeps_early_landing);
+  const TimePoint expires = kept ? kNever : add_saturating(parts_.context.now(), config_.early_landing_lifetime);
   early_landings_.emplace(id, EarlyLanding{std::move(landing), expires});
   early_deadlines_.add(expires, id);
   deadline_.notify();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "roles/sample.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 namespace {
@@ -163,7 +164,7 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   sample.opened(room.id, now);
   prefill_load_[*prefill].outstanding_tokens += room.prefill_tokens();
   decode_load_[*decode].outstanding_tokens += room.decode_tokens();
-  deadlines_.add(room.deadline, room.id);
+  deadlines_.add(mutant(Mutant::router_ignores_deadline) ? kNever : room.deadline, room.id);
   deadline_.notify();
   rooms_.emplace(room.id, std::move(owned));
   open_gauge_.add(1);

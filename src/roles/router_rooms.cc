@@ -6,6 +6,7 @@
 
 #include "roles/router.h"
 #include "roles/sample.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -124,10 +125,11 @@ void Router::end(RoomId id, Failure cause, std::optional<RankId> already_knows) 
   RouterRoom& room = *found->second;
   const RankId prefill = room.prefill.peer.rank;
   const RankId decode = room.decode.peer.rank;
-  if (prefill != already_knows && !room.aggregated()) {
+  const bool silent = mutant(Mutant::router_cancels_no_leg);
+  if (prefill != already_knows && !room.aggregated() && !silent) {
     link_.post(prefill, CancelRoom(id, cause));
   }
-  if (decode != already_knows) {
+  if (decode != already_knows && !silent) {
     link_.post(decode, CancelRoom(id, cause));
   }
   failed_.add(1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/mutants.h"
+
 namespace baton::policy {
 namespace {
 
@@ -61,7 +63,7 @@ bool fits_empty_pool(const WaitingRequest& request, std::uint32_t capacity_pages
 
 std::size_t admit(std::span<const WaitingRequest> waiting, std::span<const ActiveRequest> active,
                   std::span<const ActiveRequest> retracted, std::uint32_t free_pages, const AdmissionLimits& limits) {
-  if (!retracted.empty()) {
+  if (!retracted.empty() && !mutant(Mutant::admission_ignores_retracted)) {
     return 0;
   }
   return take_in_order(waiting, budget_after(active, free_pages, limits), free_pages, active.empty(),
