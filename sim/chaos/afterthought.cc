@@ -1,5 +1,6 @@
 #include "sim/chaos/afterthought.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -11,9 +12,16 @@
 namespace baton::chaos {
 namespace {
 
-// The longest a leg may need to hear of an end and to finish what it is in: a slow step, a late write, both ways.
+// The longest a leg may need to hear of an end and to finish what it is in, where no rank is slow: a step and a late
+// write, and messages both ways.
 Duration linger_max(const Scenario& scenario) {
-  return Duration(std::chrono::milliseconds(60)) + 4 * scenario.delay_max;
+  const bool delays =
+      scenario.control != MessageRates{} || scenario.notice != MessageRates{} || scenario.write != WriteRates{};
+  Duration longest = delays ? scenario.delay_max : Duration{0};
+  for (const ScriptedFault& fault : scenario.script) {
+    longest = std::max(longest, fault.delay);
+  }
+  return Duration(std::chrono::milliseconds(3)) + 4 * (longest + scenario.latency);
 }
 
 // The longest a leg that was told nothing may need after its deadline: a slow step, a late write.
