@@ -35,6 +35,29 @@ inline constexpr MutantEntry kMutants[] = {
     BATON_ENTRY(no_resend, "M13", "network"),
     BATON_ENTRY(failed_write_counts, "M3", "writes"),
     BATON_ENTRY(torn_record_passes, "M4", "network"),
+    // roles: prefill
+    BATON_ENTRY(prefill_frees_during_step, "R4", "clients"),
+    BATON_ENTRY(prefill_forgets_cancel, "T7", "all"),
+    BATON_ENTRY(prefill_ignores_deadline, "R9", "network"),
+    BATON_ENTRY(prefill_keeps_early_landing, "R11", "network"),
+    BATON_ENTRY(prefill_pushes_partial_page, "R3", "calm"),
+    BATON_ENTRY(prefill_takes_job_twice, "T13b", "network"),
+    // roles: decode
+    BATON_ENTRY(decode_frees_during_step, "R5", "clients"),
+    BATON_ENTRY(decode_forgets_cancel, "T7b", "all"),
+    BATON_ENTRY(decode_ignores_deadline, "R10", "all"),
+    BATON_ENTRY(decode_runs_after_abort, "R13", "all"),
+    BATON_ENTRY(decode_skips_first_token_test, "T14", "calm"),
+    BATON_ENTRY(decode_never_retracts, "R6", "scarcity"),
+    BATON_ENTRY(resume_without_keys, "T9", "scarcity"),
+    BATON_ENTRY(admission_ignores_retracted, "R7", "scarcity"),
+    // roles: router
+    BATON_ENTRY(router_ignores_deadline, "R8", "network"),
+    BATON_ENTRY(router_takes_events_twice, "R1", "network"),
+    BATON_ENTRY(router_takes_events_unordered, "R2", "network"),
+    BATON_ENTRY(router_cancels_no_leg, "R12", "clients"),
+    BATON_ENTRY(router_keeps_dead_instance, "T11", "crashes"),
+    BATON_ENTRY(rank_ignores_its_end, "T11c", "crashes"),
 };
 
 #undef BATON_ENTRY

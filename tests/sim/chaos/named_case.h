@@ -44,6 +44,10 @@ ClientPlan& add_client(Scenario& scenario, Duration at, std::uint32_t prompt_tok
 std::vector<NamedCase> memory_cases();
 std::vector<NamedCase> completion_cases();
 std::vector<NamedCase> ends_cases();
+std::vector<NamedCase> identity_cases();
+std::vector<NamedCase> output_cases();
+std::vector<NamedCase> admission_cases();
+std::vector<NamedCase> lives_cases();
 std::vector<NamedCase> peer_leak_cases();
 std::vector<NamedCase> peer_wait_cases();
 std::vector<NamedCase> peer_failure_cases();
