@@ -65,6 +65,9 @@ void Wires::post(RankId from, const PeerId& to, Notice notice) {
   const RoomId room = notice.id.room;
   const auto deliver = [this, to](const Notice& arrived) {
     if (const auto found = inboxes_.find(to); found != inboxes_.end()) {
+      if (arrived.kind == NoticeKind::written) {
+        ledger_.write_announced(arrived.id.room, arrived.first_page, arrived.pages);
+      }
       found->second.push(arrived);
     }
   };

@@ -44,7 +44,8 @@ void Ledger::landing_posted(const Landing& landing) {
     return;
   }
   Memory& memory = found->second;
-  HandOver hand_over{landing.target, landing.prompt_tokens, landing.pages, {}, false};
+  HandOver hand_over{landing.target, landing.prompt_tokens, landing.pages, {}, {}, false};
+  hand_over.announced.resize(landing.pages.size());
   for (const PageId page : landing.pages) {
     const std::uint32_t generation = memory.pool->generation(page);
     if (memory.pool->state(page) != PageState::leased) {
@@ -81,6 +82,17 @@ void Ledger::remote_write(const PeerId& writer, const PeerId& target, RoomId roo
   }
 }
 
+void Ledger::write_announced(RoomId room, std::uint32_t first_page, std::uint32_t pages) {
+  const auto found = hand_overs_.find(room);
+  if (found == hand_overs_.end()) {
+    return;
+  }
+  std::vector<bool>& announced = found->second.announced;
+  for (std::size_t page = first_page; page < std::min<std::size_t>(first_page + pages, announced.size()); ++page) {
+    announced[page] = true;
+  }
+}
+
 void Ledger::first_token(RoomId room) {
   const auto found = hand_overs_.find(room);
   if (found == hand_overs_.end() || std::exchange(found->second.shown, true)) {
@@ -98,6 +110,12 @@ void Ledger::first_token(RoomId room) {
     if (shadow.owner != room || shadow.generation != hand_over.generations[i] || shadow.landed < needed) {
       return chronicle_.blame("early",
                               fmt::format("{} shows a token of room {} before its page {} has landed",
+                                          to_string(hand_over.target), to_string(room), i),
+                              room);
+    }
+    if (!hand_over.announced[i]) {  // nobody can know that it has landed
+      return chronicle_.blame("early",
+                              fmt::format("{} shows a token of room {} before it has heard of page {}",
                                           to_string(hand_over.target), to_string(room), i),
                               room);
     }

@@ -5,7 +5,7 @@
 // it out again (its generation). Rules it checks at once:
 //   - nobody but that landing's source writes such a page, and nobody writes a page that is free;
 //   - an engine's pages stay what they are from the step's begin to its end;
-//   - no page is read, and no first token shown, before everything of the hand-over has landed.
+//   - no page is read, and no first token shown, before everything of the hand-over has landed and been announced.
 // Pages that no landing named (a rank's own) are under the second rule only. One run, one thread.
 #pragma once
 
@@ -36,6 +36,8 @@ class Ledger final {
   void landing_posted(const Landing& landing);
   // Bytes of one page are about to be applied from afar. whole: all bytes of it, so that it has landed.
   void remote_write(const PeerId& writer, const PeerId& target, RoomId room, PageId page, bool whole);
+  // Notice of a write has been delivered at the landing's rank: pages [first_page, first_page + pages) of the landing.
+  void write_announced(RoomId room, std::uint32_t first_page, std::uint32_t pages);
   // Decode shows the first token of a room that was handed over.
   void first_token(RoomId room);
 
@@ -74,6 +76,7 @@ class Ledger final {
     std::uint32_t prompt_tokens = 0;
     std::vector<PageId> pages;
     std::vector<std::uint32_t> generations;
+    std::vector<bool> announced;  // by page
     bool shown = false;
   };
 
