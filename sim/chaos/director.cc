@@ -7,7 +7,8 @@
 namespace baton::chaos {
 namespace {
 
-constexpr Duration kDrainTime = std::chrono::seconds(60);
+constexpr Duration kDrainTime = std::chrono::seconds(60);  // until the last deadline
+constexpr Duration kHealTime = std::chrono::seconds(20);   // until the longest pause before a repetition has passed
 constexpr Duration kDrainPoll = std::chrono::milliseconds(5);
 constexpr Duration kRestartTime = std::chrono::milliseconds(3);  // of a rank that was given up
 constexpr std::uint32_t kProbes = 4;
@@ -159,7 +160,8 @@ void World::mend() {
 
 // Everything must come back by itself: rooms, pages, transfers, open requests.
 Task<> World::drain(const char* when) {
-  const TimePoint limit = front_.now() + kDrainTime;
+  const Duration longest = ends_are_heard(scenario_) ? kHealTime : kDrainTime;
+  const TimePoint limit = front_.now() + longest;
   while (!node_->drained()) {
     if (front_.now() > limit) {
       std::string left;
@@ -171,7 +173,7 @@ Task<> World::drain(const char* when) {
         }
       }
       chronicle_.blame("drained", fmt::format("{} {} s later something is left at:{}", when,
-                                              std::chrono::duration_cast<std::chrono::seconds>(kDrainTime).count(),
+                                              std::chrono::duration_cast<std::chrono::seconds>(longest).count(),
                                               left.empty() ? " a router" : left));
       co_return;
     }

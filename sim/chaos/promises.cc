@@ -57,6 +57,11 @@ bool ends_are_prompt(const Scenario& scenario) {
          scenario.write.unheard == 0 && !scripted(scenario, keeps_pace);
 }
 
+bool ends_are_heard(const Scenario& scenario) {
+  return memories_last(scenario) && scenario.control.lost == 0 &&
+         !scripted(scenario, [](Fault fault) { return fault != Fault::control_lost; });
+}
+
 bool memories_last(const Scenario& scenario) {
   return std::ranges::all_of(scenario.timed, [](const TimedFault& timed) {
     return timed.fault == Fault::slow || timed.fault == Fault::step_failed;

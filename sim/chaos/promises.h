@@ -16,6 +16,9 @@ Promise promise_of(const Scenario& scenario, const ClientPlan& plan);
 // Nothing that happens keeps a leg from hearing soon that its room is over.
 bool ends_are_prompt(const Scenario& scenario);
 
+// Both legs hear of every end, late or not: what remains then is repeated until it is answered.
+bool ends_are_heard(const Scenario& scenario);
+
 // No rank loses its memory of what it was told.
 bool memories_last(const Scenario& scenario);
 
