@@ -17,7 +17,6 @@ namespace baton {
   X(success_without_all_writes) /* the record alone completes a hand-over */                  \
   X(duplicate_writes_count)     /* a write that comes twice counts twice */                   \
   X(closed_keeps_quarantine)    /* the sender's last word frees nothing */                    \
-  X(late_sender_hears_nothing)  /* a sender that goes on after the end is not told */         \
   X(peer_gone_without_fence)    /* pages of a dead sender return, its writes may land */      \
   X(no_quarantine_probe)        /* a lost last word is never asked for */                     \
   X(no_repeated_success)        /* a record that comes again after success is not answered */ \

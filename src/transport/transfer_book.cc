@@ -77,8 +77,7 @@ void TransferBook::apply_late(const Notice& notice) {
       quarantine_.erase(found);
       return;
     }
-    const bool goes_on = notice.kind == NoticeKind::written || notice.kind == NoticeKind::record;
-    if (goes_on && !mutant(Mutant::late_sender_hears_nothing)) {
+    if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
       // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
       answer(notice.id, notice.from, found->second.cause);
     }
