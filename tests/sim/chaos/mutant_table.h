@@ -22,7 +22,7 @@ inline constexpr MutantEntry kMutants[] = {
     BATON_ENTRY(abandon_frees_pages, "T1", "writes"),
     BATON_ENTRY(failed_frees_pages, "M5", "all"),
     BATON_ENTRY(success_without_all_writes, "M2", "network"),
-    BATON_ENTRY(duplicate_writes_count, "M1", "network"),
+    BATON_ENTRY(duplicate_writes_count, "M1", "all"),
     BATON_ENTRY(closed_keeps_quarantine, "M11", "clients"),
     BATON_ENTRY(peer_gone_without_fence, "M7", "crashes"),
     BATON_ENTRY(no_quarantine_probe, "M10", "all"),
