@@ -1,0 +1,66 @@
+// Worlds as a whole: the same scenario gives the same events, and what the profiles promise is drawn.
+#include <algorithm>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "sim/chaos/profile.h"
+#include "sim/chaos/run.h"
+
+using namespace baton;
+using namespace baton::chaos;
+
+TEST_CASE("World: the same seed gives the same events to the byte, another one others") {
+  std::set<std::uint64_t> digests;
+  for (const Profile& profile : profiles()) {
+    CAPTURE(std::string(profile.name));
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      CAPTURE(seed);
+      const RunReport first = run_scenario(draw_scenario(profile, seed));
+      const RunReport second = run_scenario(draw_scenario(profile, seed));
+      CHECK(first.digest == second.digest);
+      CHECK(first.events == second.events);
+      CHECK(first.events > 100);
+      digests.insert(first.digest);
+    }
+  }
+  CHECK(digests.size() > 30);
+}
+
+TEST_CASE("World: a few dozen seeds of every profile break no rule, and meet the faults that it is named for") {
+  for (const Profile& profile : profiles()) {
+    std::array<std::uint64_t, kFaults> faults{};
+    std::uint32_t finished = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      CAPTURE(std::string(profile.name));
+      CAPTURE(seed);
+      const RunReport report = run_scenario(draw_scenario(profile, seed));
+      CHECK_MESSAGE(!report.violation,
+                    (report.violation ? report.violation->rule + ": " + report.violation->message : ""));
+      finished += report.finished;
+      for (std::size_t i = 0; i < kFaults; ++i) {
+        faults[i] += report.faults[i];
+      }
+    }
+    const auto met = [&](Fault fault) { return faults[static_cast<std::size_t>(fault)] > 0; };
+    const std::string_view name = profile.name;
+    CHECK(finished > 200);
+    CHECK((name == "calm") == std::ranges::all_of(faults, [](auto count) { return count == 0; }));
+    CHECK((name != "network" || (met(Fault::control_lost) && met(Fault::notice_lost) && met(Fault::record_torn))));
+    CHECK((name != "writes" || (met(Fault::write_failed) && met(Fault::write_late) && met(Fault::write_torn))));
+    CHECK((name != "crashes" || (met(Fault::crash) && met(Fault::freeze) && met(Fault::partition))));
+    CHECK((name != "clients" || (met(Fault::client_abort) && met(Fault::client_vanished))));
+    CHECK((name != "scarcity" || (met(Fault::slow) && met(Fault::step_failed))));
+  }
+}
+
+TEST_CASE("World: a kind of fault that is left out does not happen") {
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    Profile profile = find_profile("all").value();
+    profile.without = {static_cast<Fault>(i)};
+    CAPTURE(std::string(to_string(static_cast<Fault>(i))));
+    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+      CHECK(run_scenario(draw_scenario(profile, seed)).faults[i] == 0);
+    }
+  }
+}
