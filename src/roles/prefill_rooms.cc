@@ -60,6 +60,7 @@ void PrefillRank::fail(PrefillRoom& room, Failure cause) {
     return;
   }
   room.failure = std::move(cause);
+  parts_.metrics.failure();
   if (!room.outgoing) {
     parts_.link.post(room.job.decode.rank, LegFailed(room.job.room, parts_.self.rank, *room.failure));
     return close(room);
