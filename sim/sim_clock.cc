@@ -26,12 +26,16 @@ bool SimClock::step(TimePoint limit) {
 
 // The context whose turn it is goes on; when it has nothing left the next one that has something gets the turn.
 bool SimClock::run_next() {
-  for (std::size_t tried = 0; tried < contexts_.size(); ++tried) {
-    if (contexts_[turn_]->can_run()) {
-      contexts_[turn_]->run_one_op();
+  SimContext* const* contexts = contexts_.data();
+  const std::size_t count = contexts_.size();
+  std::size_t turn = turn_;
+  for (std::size_t tried = 0; tried < count; ++tried) {
+    if (contexts[turn]->can_run()) {
+      turn_ = turn;
+      contexts[turn]->run_one_op();
       return true;
     }
-    turn_ = turn_ + 1 < contexts_.size() ? turn_ + 1 : 0;
+    turn = turn + 1 < count ? turn + 1 : 0;
   }
   return false;
 }
@@ -39,15 +43,19 @@ bool SimClock::run_next() {
 bool SimClock::let_others_in() {
   bool any = false;
   for (SimContext* context : contexts_) {
-    any = context->let_in() || any;
+    if (context->door_rang()) {
+      any = context->let_in() || any;
+    }
   }
   return any;
 }
 
 SimContext* SimClock::earliest_sleeper() const {
   SimContext* first = nullptr;
+  TimePoint earliest = kNever;
   for (SimContext* context : contexts_) {
-    if (context->next_timer() < (first == nullptr ? kNever : first->next_timer())) {
+    if (const TimePoint time = context->next_timer(); time < earliest) {
+      earliest = time;
       first = context;
     }
   }

@@ -40,9 +40,6 @@ void SimContext::run_one_op() {
 }
 
 bool SimContext::let_in() {
-  if (frozen_) {
-    return false;
-  }
   if (errands_out() > 0 && live() > 0) {
     const Inside inside(*this);
     bring_errands_home();

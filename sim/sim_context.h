@@ -50,7 +50,10 @@ class SimContext final : public Context {
 
   bool can_run() const noexcept { return !frozen_ && !idle(); }
   void run_one_op();  // REQUIRES can_run()
-  bool let_in();  // what was sent from elsewhere; true if something came
+
+  // Something may have been sent from elsewhere.
+  bool door_rang() const noexcept { return !frozen_ && (errands_out() > 0 || !remote()->empty()); }
+  bool let_in();  // what was sent from elsewhere; true if something came. REQUIRES door_rang()
   bool can_go_on() const noexcept;
   TimePoint next_timer() const noexcept { return frozen_ ? kNever : timers().next_time(); }
   void wake_first();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "roles/room_event.h"
+#include "sim/chaos/name_cache.h"
 #include "sim/chaos/promises.h"
 
 namespace baton::chaos {
@@ -117,10 +118,27 @@ void check_order(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
   }
 }
 
+// The few events that any of the rules looks at.
+std::vector<TraceEvent> that_matter(const std::vector<TraceEvent>& history) {
+  const auto matters = [](std::string_view name) {
+    return name == "over" || name == "bootstrap" || name == "prealloc" || name == "retracted" || name == "ready" ||
+           name == room_event::kAdmitted;
+  };
+  NameCache<bool> names;
+  std::vector<TraceEvent> some;
+  for (const TraceEvent& event : history) {
+    if (names(event.name, matters)) {
+      some.push_back(event);
+    }
+  }
+  return some;
+}
+
 }  // namespace
 
-void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& history, const Arrivals& arrivals,
+void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& all, const Arrivals& arrivals,
                       const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle) {
+  const std::vector<TraceEvent> history = that_matter(all);
   if (memories_last(scenario)) {
     check_once(history, chronicle);
     check_not_revived(history, arrivals, chronicle);

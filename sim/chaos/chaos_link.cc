@@ -45,7 +45,7 @@ void ChaosLink::post(RankId to, RankMessage message) {
   look_at(message);
   const Label label = std::visit([](const auto& body) { return label_of(body); }, message);
   network_.send(self_, to, label.traffic, label.room,
-                [this, to, message = std::move(message)] { deliver(to, message); });
+                [this, to, message = std::move(message)]() mutable { deliver(to, std::move(message)); });
 }
 
 void ChaosLink::post_router(RankId router, RouterMessage message) {
@@ -55,16 +55,18 @@ void ChaosLink::post_router(RankId router, RouterMessage message) {
   look_at(message);
   const Label label = std::visit([](const auto& body) { return label_of(body); }, message);
   network_.send(self_, router, label.traffic, label.room,
-                [&inner = inner_, router, message = std::move(message)] { inner.post_router(router, message); });
+                [&inner = inner_, router, message = std::move(message)]() mutable {
+                  inner.post_router(router, std::move(message));
+                });
 }
 
-void ChaosLink::deliver(RankId to, const RankMessage& message) {
+void ChaosLink::deliver(RankId to, RankMessage message) {
   if (const auto* job = std::get_if<Job>(&message)) {
     arrivals_.jobs.try_emplace({to, job->room}, chronicle_.now());
   } else if (const auto* cancel = std::get_if<CancelRoom>(&message)) {
     arrivals_.cancels.try_emplace({to, cancel->room}, chronicle_.now());
   }
-  inner_.post(to, message);
+  inner_.post(to, std::move(message));
 }
 
 void ChaosLink::look_at(const RankMessage& message) {

@@ -19,7 +19,7 @@ class ChaosLink final : public ControlLink {
   void post_router(RankId router, RouterMessage message) override;
 
  private:
-  void deliver(RankId to, const RankMessage& message);
+  void deliver(RankId to, RankMessage message);
   void look_at(const RankMessage& message);
   void look_at(const RouterMessage& message);
 

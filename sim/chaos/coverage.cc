@@ -6,6 +6,7 @@
 
 #include "roles/room_event.h"
 #include "runtime/check.h"
+#include "sim/chaos/name_cache.h"
 
 namespace baton::chaos {
 namespace {
@@ -55,11 +56,17 @@ const Machines& machines() {
 
 }  // namespace
 
+void Coverage::add(const std::vector<TraceEvent>& history) {
+  NameCache<bool> is_room_event;
+  for (const TraceEvent& event : history) {
+    if (is_room_event(event.name, [](std::string_view name) { return name.starts_with("on "); })) {
+      add(event);
+    }
+  }
+}
+
 void Coverage::add(const TraceEvent& event) {
   const std::string_view name = event.name;
-  if (!name.starts_with("on ")) {
-    return;
-  }
   const Machine& machine = machines().of(event.rank.role);
   const auto found = machine.event_index.find(name);
   if (found != machine.event_index.end() && event.a < machine.states.size()) {

@@ -17,6 +17,7 @@ struct Coverage {
 
   // Takes an event of a rank's history in; those that are no room events are left aside.
   void add(const TraceEvent& event);
+  void add(const std::vector<TraceEvent>& history);
   Coverage& operator|=(const Coverage& other) {
     reached |= other.reached;
     return *this;

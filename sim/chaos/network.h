@@ -38,6 +38,7 @@ class Network final {
 
   // A message sets out. `deliver` runs at its arrival, never, or twice; it must not refer to its sender, which may be
   // dead by then. A record's `deliver_torn` brings half of it.
+  // Each copy of the action runs once at most, so it may give away what it holds.
   void send(RankId from, RankId to, Traffic traffic, RoomId room, Action deliver, Action deliver_torn = {});
 
   // The fate of a write, and its part of the log.

@@ -1,6 +1,9 @@
 #include "sim/chaos/run.h"
 
+#include <string_view>
+
 #include "runtime/stable_order.h"
+#include "sim/chaos/name_cache.h"
 #include "sim/chaos/world.h"
 
 namespace baton::chaos {
@@ -10,11 +13,20 @@ constexpr std::size_t kTraceEvents = std::size_t{1} << 20;  // of each rank: mor
 
 // FNV-1a over words: order matters, every bit too, and a run has thousands of events.
 std::uint64_t digest_of(const std::vector<TraceEvent>& events, std::uint64_t digest) {
-  const auto add = [&digest](std::uint64_t word) { digest = (digest ^ word ^ (digest >> 29)) * 0x100000001b3; };
-  for (const TraceEvent& event : events) {
-    for (const char* letter = event.name; *letter != '\0'; ++letter) {
-      add(static_cast<unsigned char>(*letter));
+  const auto step = [](std::uint64_t state, std::uint64_t word) {
+    return (state ^ word ^ (state >> 29)) * 0x100000001b3;
+  };
+  const auto digest_of_name = [&step](std::string_view name) {
+    std::uint64_t state = 0xcbf29ce484222325;
+    for (const char letter : name) {
+      state = step(state, static_cast<unsigned char>(letter));
     }
+    return state;
+  };
+  const auto add = [&](std::uint64_t word) { digest = step(digest, word); };
+  NameCache<std::uint64_t> names;
+  for (const TraceEvent& event : events) {
+    add(names(event.name, digest_of_name));
     add(static_cast<std::uint64_t>(event.time.time_since_epoch().count()));
     add((static_cast<std::uint64_t>(event.rank.role) << 40) | (std::uint64_t{event.rank.index} << 8) |
         static_cast<std::uint64_t>(event.phase));
@@ -45,9 +57,7 @@ RunReport run_scenario(const Scenario& scenario, RunOptions options) {
   report.faults = chronicle.fault_counts();
   report.injected = chronicle.faults();
   report.virtual_time = world.virtual_time();
-  for (const TraceEvent& event : history) {
-    report.coverage.add(event);
-  }
+  report.coverage.add(history);
   if (options.keep_history) {
     std::vector<TraceEvent> all = chronicle.trace().events();
     all.insert(all.begin(), history.begin(), history.end());

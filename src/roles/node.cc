@@ -207,8 +207,9 @@ std::vector<TraceEvent> Node::trace() const {
 }
 
 bool Node::drained() const {
-  const std::vector<RankId> all = ranks();
-  return std::all_of(all.begin(), all.end(), [this](RankId rank) { return drained(rank); }) &&
+  const auto is_drained = [](const auto& entry) { return !entry.second || entry.second->rank->drained(); };
+  return std::all_of(prefill_.begin(), prefill_.end(), is_drained) &&
+         std::all_of(decode_.begin(), decode_.end(), is_drained) &&
          std::all_of(routers_.begin(), routers_.end(), [](auto& router) { return router->open_requests() == 0; });
 }
 

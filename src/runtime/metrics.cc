@@ -65,8 +65,12 @@ std::string label_text(Labels labels) {
   for (const auto& [name, value] : labels) {
     BATON_CHECK(valid_label_name(name), name);
     BATON_CHECK(previous == nullptr || *previous != name, name);
+    text += previous == nullptr ? "" : ",";
+    text += name;
+    text += "=\"";
+    text += escaped(value, true);
+    text += '"';
     previous = &name;
-    text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", name, escaped(value, true));
   }
   return text;
 }
