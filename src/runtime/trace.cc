@@ -48,7 +48,7 @@ std::string json_text(const char* text) {
 std::string json_event(const TraceEvent& event, std::size_t thread) {
   const std::string place = event.phase == TraceEvent::Phase::instant
                                 ? std::string("\"s\":\"t\"")
-                                : fmt::format("\"cat\":\"baton\",\"id\":\"{:#x}\"", event.id);
+                                : fmt::format("\"cat\":\"{}\",\"id\":\"{:#x}\"", to_string(event.rank), event.id);
   return fmt::format(
       "{{\"name\":\"{}\",\"ph\":\"{}\",\"ts\":{},\"pid\":0,\"tid\":{},{},"
       "\"args\":{{\"id\":\"{:016x}\",\"a\":{},\"b\":{}}}}}",
@@ -129,14 +129,32 @@ std::vector<TraceEvent> merge_traces(const std::vector<const EventTrace*>& trace
   std::vector<TraceEvent> merged;
   merged.reserve(total);
   while (merged.size() < total) {
+    // The part that goes on, and until when: the others' next event comes first from then on, or, where the other is
+    // an earlier input, already at the same time.
     std::size_t first = parts.size();
+    TimePoint time = kNever;
+    TimePoint others = kNever;
+    bool earlier_input = false;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const bool has_more = next[i] < parts[i].size();
-      if (has_more && (first == parts.size() || parts[i][next[i]].time < parts[first][next[first]].time)) {
+      if (next[i] == parts[i].size()) {
+        continue;
+      }
+      const TimePoint mine = parts[i][next[i]].time;
+      if (first == parts.size() || mine < time) {
+        others = time;
+        earlier_input = first != parts.size();
         first = i;
+        time = mine;
+      } else if (mine < others) {
+        others = mine;
+        earlier_input = false;
       }
     }
-    merged.push_back(parts[first][next[first]++]);
+    const std::vector<TraceEvent>& part = parts[first];
+    std::size_t& index = next[first];
+    do {
+      merged.push_back(part[index++]);
+    } while (index < part.size() && (part[index].time < others || (part[index].time == others && !earlier_input)));
   }
   return merged;
 }

@@ -69,7 +69,7 @@ class EventTrace final {
 std::string trace_text(const std::vector<TraceEvent>& events);
 
 // The JSON that Chrome's about:tracing and ui.perfetto.dev open (Google, "Trace Event Format"): ranks are threads,
-// begin and end are asynchronous spans by id, times in microseconds.
+// begin and end are asynchronous spans by rank and id, times in microseconds.
 std::string trace_json(const std::vector<TraceEvent>& events);
 
 // Events of several contexts as one sequence, by time; those of one instant stay in the order of the inputs.

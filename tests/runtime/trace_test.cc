@@ -71,6 +71,7 @@ TEST_CASE("EventTrace: the JSON parses, names ranks as threads and keeps nanosec
   CHECK(events[2].at("name") == "pre\"fill");
   CHECK(events[2].at("ph") == "b");
   CHECK(events[2].at("id") == "0x7");
+  CHECK(events[2].at("cat") == "prefill/0");  // every rank counts its spans for itself
   CHECK(events[3].at("ph") == "i");
   CHECK(events[3].at("tid") == 1);
   CHECK(events[3].at("ts").as_double() == doctest::Approx(2000.002));

@@ -118,10 +118,7 @@ class Session final {
   // Runs the scenario once more and prints its timeline. Returns whether it broke a rule.
   bool show_run(const Scenario& scenario, ReplayOptions options) {
     if (!settings_.perfetto.empty()) {
-      options.render = [](std::vector<TraceEvent> events) {
-        separate_spans(events);
-        return trace_json(events);
-      };
+      options.render = [](std::vector<TraceEvent> events) { return trace_json(events); };
     }
     const Replay shown = replay(scenario, run_, options);
     if (!shown.timeline.empty()) {

@@ -43,8 +43,7 @@ std::string why_not_writable(const std::string& path) {
   return file ? std::string() : last_error();
 }
 
-void write_trace(const std::string& path, std::vector<TraceEvent> events) {
-  separate_spans(events);
+void write_trace(const std::string& path, const std::vector<TraceEvent>& events) {
   const std::string text = trace_json(events);
   const File file(std::fopen(path.c_str(), "wb"));
   if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0) {
@@ -52,17 +51,6 @@ void write_trace(const std::string& path, std::vector<TraceEvent> events) {
   }
   fmt::print(stderr, "Trace: {} events in {}{}\n", events.size(), path,
              some_rank_is_full(events) ? fmt::format(", the last {} of each rank", kTraceEventsMax) : "");
-}
-
-void separate_spans(std::vector<TraceEvent>& events) {
-  constexpr unsigned kStepBits = 40;  // steps of a millisecond fill them in 35 years
-  std::map<RankId, std::uint64_t> numbers;
-  for (TraceEvent& event : events) {
-    if (event.phase != TraceEvent::Phase::instant) {
-      const std::uint64_t number = numbers.try_emplace(event.rank, numbers.size()).first->second;
-      event.id |= number << kStepBits;
-    }
-  }
 }
 
 }  // namespace baton

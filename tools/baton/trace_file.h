@@ -17,10 +17,6 @@ inline constexpr std::size_t kTraceEventsMax = std::size_t{1} << 16;
 std::string why_not_writable(const std::string& path);
 
 // Replaces what the file holds, and says on stderr how much it is. Throws Error(unavailable).
-void write_trace(const std::string& path, std::vector<TraceEvent> events);
-
-// Viewers pair the begin and the end of a span by its id alone, but every rank counts its steps from one: makes the ids
-// of spans different from rank to rank.
-void separate_spans(std::vector<TraceEvent>& events);
+void write_trace(const std::string& path, const std::vector<TraceEvent>& events);
 
 }  // namespace baton
