@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ class SimContext;
 
 class SimClock final {
  public:
-  SimClock() = default;
+  SimClock();
+  ~SimClock();
   SimClock(const SimClock&) = delete;
   SimClock& operator=(const SimClock&) = delete;
 
@@ -43,7 +45,10 @@ class SimClock final {
   bool let_others_in();
   SimContext* earliest_sleeper() const;
 
+  struct AsioMemory;
+
   std::vector<SimContext*> contexts_;  // in order of joining
+  std::unique_ptr<AsioMemory> asio_memory_;
   std::size_t turn_ = 0;
   TimePoint now_{};
 };

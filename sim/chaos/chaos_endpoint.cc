@@ -63,12 +63,12 @@ class Waiting final {
 void Wires::post(RankId from, const PeerId& to, Notice notice) {
   const Traffic traffic = traffic_of(notice.kind);
   const RoomId room = notice.id.room;
-  const auto deliver = [this, to](const Notice& arrived) {
+  const auto deliver = [this, to](Notice arrived) {
     if (const auto found = inboxes_.find(to); found != inboxes_.end()) {
       if (arrived.kind == NoticeKind::written) {
         ledger_.write_announced(arrived.id.room, arrived.first_page, arrived.pages);
       }
-      found->second.push(arrived);
+      found->second.push(std::move(arrived));
     }
   };
   Network::Action torn;
@@ -76,11 +76,12 @@ void Wires::post(RankId from, const PeerId& to, Notice notice) {
     torn = [deliver, notice] {
       Notice part = notice;
       std::fill(part.body.begin() + static_cast<std::ptrdiff_t>(part.body.size() / 2), part.body.end(), std::byte{0});
-      deliver(part);
+      deliver(std::move(part));
     };
   }
   network_.send(
-      from, to.rank, traffic, room, [deliver, notice = std::move(notice)] { deliver(notice); }, std::move(torn));
+      from, to.rank, traffic, room, [deliver, notice = std::move(notice)]() mutable { deliver(std::move(notice)); },
+      std::move(torn));
 }
 
 std::shared_ptr<WriteUnderWay> Wires::begin(const PeerId& writer, KvWrite write) {

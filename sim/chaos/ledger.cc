@@ -125,6 +125,11 @@ void Ledger::first_token(RoomId room) {
 Ledger::StepPages Ledger::step_begins(RankId engine, const StepBatch& batch) {
   StepPages step;
   step.sequences.reserve(batch.sequences.size());
+  std::size_t pages = 0;
+  for (const StepSequence& sequence : batch.sequences) {
+    pages += sequence.pages.size();
+  }
+  step.lives.reserve(pages);
   for (const StepSequence& sequence : batch.sequences) {
     Memory* memory = memory_at(sequence.arena);
     if (memory == nullptr) {
@@ -138,29 +143,30 @@ Ledger::StepPages Ledger::step_begins(RankId engine, const StepBatch& batch) {
     noted.arena = sequence.arena;
     noted.position = sequence.position;
     noted.rows = rows;
-    for (const PageId page : sequence.pages.first(std::min<std::size_t>(used, sequence.pages.size()))) {
-      noted.pages.push_back(page);
-      noted.generations.push_back(memory->pool->generation(page));
+    noted.first = step.lives.size();
+    noted.count = std::min<std::size_t>(used, sequence.pages.size());
+    for (const PageId page : sequence.pages.first(noted.count)) {
+      step.lives.push_back({page, memory->pool->generation(page)});
       if (memory->pool->state(page) == PageState::free) {
         chronicle_.blame("page", fmt::format("{} begins a step on page {}, which is free", to_string(engine), page));
       }
     }
-    check_reads(*memory, noted);
+    check_reads(*memory, step.pages_of(noted), noted.position);
   }
   return step;
 }
 
 // What a step reads has landed, where it came by a hand-over.
-void Ledger::check_reads(const Memory& memory, const StepPages::Sequence& sequence) {
+void Ledger::check_reads(const Memory& memory, std::span<const StepPages::Life> pages, std::uint32_t position) {
   const std::uint32_t page_tokens = memory.pool->layout().page_tokens;
-  for (std::uint32_t i = 0; i < sequence.pages.size() && i * page_tokens < sequence.position; ++i) {
-    const Page& shadow = memory.pages[sequence.pages[i]];
-    const bool handed_over = shadow.owner.value != 0 && shadow.generation == sequence.generations[i];
-    const std::uint32_t needed = std::min(page_tokens, sequence.position - i * page_tokens);
+  for (std::uint32_t i = 0; i < pages.size() && i * page_tokens < position; ++i) {
+    const Page& shadow = memory.pages[pages[i].page];
+    const bool handed_over = shadow.owner.value != 0 && shadow.generation == pages[i].generation;
+    const std::uint32_t needed = std::min(page_tokens, position - i * page_tokens);
     if (handed_over && shadow.landed < needed) {
       return chronicle_.blame("early",
                               fmt::format("{} positions of page {} of {} are read, {} have landed", needed,
-                                          sequence.pages[i], to_string(memory.peer), shadow.landed),
+                                          pages[i].page, to_string(memory.peer), shadow.landed),
                               shadow.owner);
     }
   }
@@ -172,25 +178,25 @@ void Ledger::step_ends(RankId engine, const StepPages& step) {
     if (memory == nullptr) {
       continue;  // blamed already, or the world is being torn down
     }
-    for (std::size_t i = 0; i < sequence.pages.size(); ++i) {
-      const PageId page = sequence.pages[i];
-      if (memory->pool->state(page) == PageState::free || memory->pool->generation(page) != sequence.generations[i]) {
+    for (const auto& [page, generation] : step.pages_of(sequence)) {
+      if (memory->pool->state(page) == PageState::free || memory->pool->generation(page) != generation) {
         return chronicle_.blame("page",
                                 fmt::format("page {} of {} was given back while a step of {} used it", page,
                                             to_string(memory->peer), to_string(engine)),
                                 memory->pages[page].owner);
       }
     }
-    check_writer(engine, *memory, sequence);
+    check_writer(engine, *memory, step, sequence);
   }
 }
 
 // A step's rows are in the pages now: by the landing's source while the prompt is handed over in place, and by the
 // rank itself behind what has landed.
-void Ledger::check_writer(RankId engine, Memory& memory, const StepPages::Sequence& sequence) {
+void Ledger::check_writer(RankId engine, Memory& memory, const StepPages& step, const StepPages::Sequence& sequence) {
+  const std::span<const StepPages::Life> pages = step.pages_of(sequence);
   const std::uint32_t page_tokens = memory.pool->layout().page_tokens;
   for (std::uint32_t row = sequence.position; row < sequence.position + sequence.rows; ++row) {
-    Page* shadow = owned(memory, sequence.pages[row / page_tokens]);
+    Page* shadow = owned(memory, pages[row / page_tokens].page);
     if (shadow == nullptr) {
       continue;
     }
@@ -198,14 +204,14 @@ void Ledger::check_writer(RankId engine, Memory& memory, const StepPages::Sequen
     if (engine != memory.peer.rank && engine != shadow->writer.rank) {
       return chronicle_.blame(
           "page",
-          fmt::format("{} computes in page {} of {}, which {} writes", to_string(engine),
-                      sequence.pages[row / page_tokens], to_string(memory.peer), to_string(shadow->writer)),
+          fmt::format("{} computes in page {} of {}, which {} writes", to_string(engine), pages[row / page_tokens].page,
+                      to_string(memory.peer), to_string(shadow->writer)),
           shadow->owner);
     }
     if (shadow->landed < offset) {
       return chronicle_.blame("early",
                               fmt::format("{} writes position {} of page {}, of which {} have landed",
-                                          to_string(engine), offset, sequence.pages[row / page_tokens], shadow->landed),
+                                          to_string(engine), offset, pages[row / page_tokens].page, shadow->landed),
                               shadow->owner);
     }
     shadow->landed = std::max(shadow->landed, offset + 1);

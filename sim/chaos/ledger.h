@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -43,14 +44,23 @@ class Ledger final {
 
   // Pages of a step and the lives they were in when it began.
   struct StepPages {
+    struct Life {
+      PageId page = 0;
+      std::uint32_t generation = 0;
+    };
     struct Sequence {
       std::byte* arena = nullptr;
-      std::vector<PageId> pages;
-      std::vector<std::uint32_t> generations;
+      std::size_t first = 0;  // of its pages among those of the step
+      std::size_t count = 0;
       std::uint32_t position = 0;
       std::uint32_t rows = 0;
     };
     std::vector<Sequence> sequences;
+    std::vector<Life> lives;
+
+    std::span<const Life> pages_of(const Sequence& sequence) const {
+      return std::span(lives).subspan(sequence.first, sequence.count);
+    }
   };
   StepPages step_begins(RankId engine, const StepBatch& batch);
   void step_ends(RankId engine, const StepPages& pages);
@@ -82,8 +92,8 @@ class Ledger final {
 
   Memory* memory_at(const std::byte* base);
   Page* owned(Memory& memory, PageId page);  // null: no landing's, in its present life
-  void check_reads(const Memory& memory, const StepPages::Sequence& sequence);
-  void check_writer(RankId engine, Memory& memory, const StepPages::Sequence& sequence);
+  void check_reads(const Memory& memory, std::span<const StepPages::Life> pages, std::uint32_t position);
+  void check_writer(RankId engine, Memory& memory, const StepPages& step, const StepPages::Sequence& sequence);
 
   Chronicle& chronicle_;
   std::map<RankId, Memory> memories_;

@@ -1,6 +1,7 @@
 #include "sim/chaos/network.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "runtime/random.h"
 
@@ -30,11 +31,13 @@ Network::Network(SimContext& context, const Scenario& scenario, Chronicle& chron
 
 Task<> Network::run() {
   for (;;) {
-    while (!due_.empty() && due_.begin()->first.first <= context_.now()) {
-      const auto first = due_.extract(due_.begin());
-      first.mapped()();
+    while (!due_.empty() && due_.front().time <= context_.now()) {
+      std::ranges::pop_heap(due_, std::less<>{});
+      const Action action = std::move(due_.back().action);
+      due_.pop_back();
+      action();
     }
-    co_await changed_.wait_until(due_.empty() ? kNever : due_.begin()->first.first);
+    co_await changed_.wait_until(due_.empty() ? kNever : due_.front().time);
   }
 }
 
@@ -161,7 +164,8 @@ void Network::note(const Name& name, Fault fault, RankId from, RankId to, RoomId
 }
 
 void Network::schedule(TimePoint due, Action action) {
-  due_.emplace(std::pair(due, scheduled_++), std::move(action));
+  due_.push_back({due, scheduled_++, std::move(action)});
+  std::ranges::push_heap(due_, std::less<>{});
   changed_.notify();
 }
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -85,7 +84,16 @@ class Network final {
   const Scenario& scenario_;
   Chronicle& chronicle_;
   Pulse changed_;
-  std::map<std::pair<TimePoint, std::uint64_t>, Action> due_;
+  // A heap: what is due first in front, those of one instant in the order of scheduling.
+  struct Due {
+    TimePoint time{};
+    std::uint64_t order = 0;
+    Action action;
+    bool operator<(const Due& other) const noexcept {
+      return time != other.time ? time > other.time : order > other.order;
+    }
+  };
+  std::vector<Due> due_;
   std::uint64_t scheduled_ = 0;
   std::array<std::array<TimePoint, kRanks>, kRanks> last_due_{};  // keeps messages of one way in order
   std::array<std::array<int, kRanks>, kRanks> cuts_{};
