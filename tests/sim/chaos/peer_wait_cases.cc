@@ -99,7 +99,7 @@ void churn_leaves_nobody_waiting() {
   scenario.open_max = 256;
   scenario.waiting_max = 256;
   scenario.rooms_max = 256;
-  for (int i = 0; i < 200; ++i) {
+  for (std::uint32_t i = 0; i < 200; ++i) {
     ClientPlan& plan = add_client(scenario, milliseconds(1) + microseconds(i * 1500), 8 + (i * 7) % 40, 2 + i % 12);
     plan.time_limit = milliseconds(400);
   }
