@@ -13,6 +13,12 @@ namespace {
 
 using Words = std::span<const char* const>;
 
+// Of an event in its machine's table; most names of a history are no room events.
+struct Column {
+  bool known = false;
+  std::size_t index = 0;
+};
+
 // One state machine's table: its cells follow each other, state by state.
 struct Machine {
   const char* name;
@@ -28,6 +34,10 @@ struct Machine {
     }
   }
   std::size_t cells() const { return states.size() * events.size(); }
+  Column column(std::string_view event) const {
+    const auto found = event_index.find(event);
+    return found == event_index.end() ? Column{} : Column{true, found->second};
+  }
 };
 
 struct Machines {
@@ -57,20 +67,18 @@ const Machines& machines() {
 }  // namespace
 
 void Coverage::add(const std::vector<TraceEvent>& history) {
-  NameCache<bool> is_room_event;
+  NameCache<Column> prefill;
+  NameCache<Column> decode;
+  NameCache<Column> router;
   for (const TraceEvent& event : history) {
-    if (is_room_event(event.name, [](std::string_view name) { return name.starts_with("on "); })) {
-      add(event);
+    const Machine& machine = machines().of(event.rank.role);
+    NameCache<Column>& names = &machine == &machines().prefill  ? prefill
+                               : &machine == &machines().router ? router
+                                                                : decode;
+    const Column column = names(event.name, [&machine](std::string_view name) { return machine.column(name); });
+    if (column.known && event.a < machine.states.size()) {
+      reached.set(machine.first + event.a * machine.events.size() + column.index);
     }
-  }
-}
-
-void Coverage::add(const TraceEvent& event) {
-  const std::string_view name = event.name;
-  const Machine& machine = machines().of(event.rank.role);
-  const auto found = machine.event_index.find(name);
-  if (found != machine.event_index.end() && event.a < machine.states.size()) {
-    reached.set(machine.first + event.a * machine.events.size() + found->second);
   }
 }
 

@@ -15,8 +15,7 @@ struct Coverage {
 
   std::bitset<kCells> reached;
 
-  // Takes an event of a rank's history in; those that are no room events are left aside.
-  void add(const TraceEvent& event);
+  // Takes in the events of the ranks' history; those that are no room events are left aside.
   void add(const std::vector<TraceEvent>& history);
   Coverage& operator|=(const Coverage& other) {
     reached |= other.reached;

@@ -1,5 +1,6 @@
 #include "runtime/trace.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -8,6 +9,7 @@
 namespace baton {
 namespace {
 
+constexpr std::size_t kFirstEvents = 512;  // for which the ring takes memory at once
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::int64_t kNanosecondsPerMicrosecond = 1'000;
 
@@ -76,6 +78,9 @@ void EventTrace::clear() noexcept {
 
 void EventTrace::store(const TraceEvent& event) {
   if (ring_.size() < capacity_) {
+    if (ring_.empty()) {
+      ring_.reserve(std::min(capacity_, kFirstEvents));
+    }
     ring_.push_back(event);
     return;
   }
