@@ -12,8 +12,10 @@ constexpr Duration kHealTime = std::chrono::seconds(20);   // until the longest 
 constexpr Duration kDrainPoll = std::chrono::milliseconds(5);
 constexpr Duration kRestartTime = std::chrono::milliseconds(3);  // of a rank that was given up
 constexpr std::uint32_t kProbes = 4;
-constexpr std::uint64_t kOrderlyEnds = 4;    // one seed in so many
-constexpr std::uint32_t kFirstProbe = 1000;  // their indices: after all clients'
+constexpr std::uint64_t kOrderlyEnds = 4;  // one seed in so many
+constexpr std::uint32_t kLastClients = 6;
+constexpr Duration kLastPause = std::chrono::microseconds(250);  // between their arrivals
+constexpr std::uint32_t kFirstProbe = 1000;                      // their indices: after all clients'
 
 }  // namespace
 
@@ -37,20 +39,43 @@ Task<> World::direct() {
   over_ = true;
 }
 
-// An orderly end, in which every loop must return. It is the same each time and costs a dozen exceptions, so only some
-// seeds take it; the others are torn down where they stand.
+// An orderly end, in which every loop must return, half of the time with requests under way. It costs a dozen
+// exceptions, so only some seeds take it; the others are torn down where they stand.
 Task<> World::stop() {
   if (scenario_.seed % kOrderlyEnds != 0) {
     co_return;
   }
-  node_->stop_ranks();
-  for (std::uint32_t i = 0; i < scenario_.routers; ++i) {
-    node_->router(i).stop();
+  Scope scope(front_, "last clients");
+  if (scenario_.seed % (2 * kOrderlyEnds) == 0) {
+    const Duration now = front_.now() - TimePoint{};
+    for (std::uint32_t i = 0; i < kLastClients; ++i) {
+      ClientPlan plan;
+      plan.index = kFirstProbe + kProbes + i;
+      plan.arrival = now + i * kLastPause;
+      plan.router = i;
+      plan.prompt_tokens = 10 + 8 * i;
+      plan.max_tokens = 8;
+      ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
+      ClientOrder what = order(plan);
+      what.promise = Promise::an_end;
+      scope.spawn("client", run_client(parts, node_->router(i % scenario_.routers), std::move(what)));
+    }
   }
+  scope.spawn("end", end_ranks());
+  co_await scope.join();
+}
+
+Task<> World::end_ranks() {
+  co_await sleep_until(front_, front_.now() + kLastClients * kLastPause);
+  node_->stop_ranks();
   for (auto& [id, rank] : ranks_) {
     while (rank->scope->live() > 0) {
       co_await sleep_until(front_, front_.now() + kDrainPoll);
     }
+  }
+  for (std::uint32_t i = 0; i < scenario_.routers; ++i) {
+    co_await node_->router(i).drain(front_.now());
+    node_->router(i).stop();
   }
 }
 

@@ -90,6 +90,7 @@ class World final {
   Task<> drain(const char* when);
   Task<> probe();
   Task<> stop();
+  Task<> end_ranks();
   void tear_down();
 
   Scenario scenario_;

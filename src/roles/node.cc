@@ -136,6 +136,7 @@ void Node::build_decode(RankId rank, PeerId self) {
                     link,    slot->peers, rules_, slot->metrics,        traces_.at(rank)};
   slot->rank = std::make_unique<DecodeRank>(parts, decode);
   link_.attach(rank, slot->rank->inbox().sender());
+  ++decode_open_;
   decode_[rank] = std::move(slot);
 }
 
@@ -174,7 +175,30 @@ Task<> Node::run_rank(RankId rank) {
   if (rank.role == Role::prefill) {
     return prefill_.at(rank)->rank->run();
   }
-  return decode_.at(rank)->rank->run();
+  return run_decode(rank);
+}
+
+Task<> Node::run_decode(RankId rank) {
+  DecodeSlot& slot = *decode_.at(rank);
+  co_await slot.rank->run();
+  decode_over(slot);
+}
+
+// On the thread of the rank that ended, which may be the last one that prefill ranks wait for.
+void Node::decode_over(DecodeSlot& slot) {
+  if (!std::exchange(slot.over, true)) {
+    one_decode_less();
+  }
+}
+
+void Node::one_decode_less() {
+  if (--decode_open_ == 0 && stopping_) {
+    for (const auto& [rank, slot] : prefill_) {
+      if (slot) {
+        slot->rank->stop();
+      }
+    }
+  }
 }
 
 Task<> Node::run_front() {
@@ -186,16 +210,14 @@ Task<> Node::run_front() {
 }
 
 void Node::stop_ranks() {
+  stopping_ = true;
+  ++decode_open_;  // so that none that ends meanwhile is the last one
   for (const auto& [rank, slot] : decode_) {
     if (slot) {
       slot->rank->stop();
     }
   }
-  for (const auto& [rank, slot] : prefill_) {
-    if (slot) {
-      slot->rank->stop();
-    }
-  }
+  one_decode_less();
 }
 
 std::vector<TraceEvent> Node::trace() const {

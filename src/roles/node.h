@@ -7,6 +7,7 @@
 // run_front() are then spawned on the contexts they belong to. Destroyed when all of them have returned.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -82,7 +83,8 @@ class Node final {
   // On the front's context: returns after stop() of every router.
   Task<> run_front();
 
-  // Any thread. Fails what is open, then lets run_rank() return.
+  // Any thread. Fails what is open, then lets run_rank() return. Prefill ranks stop when all decode ranks have ended:
+  // the pages of a hand-over that was given up come back only with its sender's last word.
   void stop_ranks();
 
   // What ranks and routers have kept of their history, by time; the words of a room's are in room_event.h. While
@@ -112,6 +114,9 @@ class Node final {
   struct PrefillSlot;
   struct DecodeSlot;
 
+  Task<> run_decode(RankId rank);
+  void decode_over(DecodeSlot& slot);
+  void one_decode_less();
   void build(RankId rank);
   void build_prefill(RankId rank, PeerId self);
   void build_decode(RankId rank, PeerId self);
@@ -131,6 +136,8 @@ class Node final {
   std::map<RankId, PeerId> peers_;
   std::map<RankId, std::unique_ptr<PrefillSlot>> prefill_;  // null while the rank is down
   std::map<RankId, std::unique_ptr<DecodeSlot>> decode_;
+  std::atomic<std::uint32_t> decode_open_{0};  // decode ranks that are built and have not ended
+  std::atomic<bool> stopping_{false};
   std::vector<std::unique_ptr<Router>> routers_;
 };
 

@@ -8,8 +8,9 @@ void Node::crash(RankId rank) {
   link_.detach(rank);
   if (rank.role == Role::prefill) {
     prefill_.at(rank).reset();
-  } else {
-    decode_.at(rank).reset();
+  } else if (auto& slot = decode_.at(rank)) {
+    decode_over(*slot);
+    slot.reset();
   }
 }
 

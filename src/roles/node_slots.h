@@ -32,6 +32,7 @@ struct Node::DecodeSlot {
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<KvReceiver> receiver;
   std::unique_ptr<DecodeRank> rank;
+  bool over = false;  // its run has returned, or it crashed
 
   DecodeSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, const KvLayout& layout,
              const NodeConfig& config, MetricsRegistry& registry)

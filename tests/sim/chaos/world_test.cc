@@ -64,3 +64,19 @@ TEST_CASE("World: a kind of fault that is left out does not happen") {
     }
   }
 }
+
+TEST_CASE("World: ranks that are stopped with landings under way between them end all the same") {
+  for (std::uint64_t seed = 8; seed <= 160; seed += 8) {  // those that end in an orderly way with requests under way
+    for (const int latency : {100, 200, 300, 400}) {
+      CAPTURE(seed);
+      CAPTURE(latency);
+      Scenario scenario;
+      scenario.seed = seed;
+      scenario.latency = std::chrono::microseconds(latency);
+      scenario.heartbeat = Duration{0};  // or the silence of those that ended would free the pages
+      const RunReport report = run_scenario(scenario);
+      CHECK_MESSAGE(!report.violation, (report.violation ? report.violation->rule : ""));
+      CHECK(report.virtual_time < std::chrono::seconds(5));
+    }
+  }
+}
