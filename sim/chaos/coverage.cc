@@ -7,6 +7,7 @@
 #include "roles/room_event.h"
 #include "runtime/check.h"
 #include "sim/chaos/name_cache.h"
+#include "sim/chaos/unreachable.h"
 
 namespace baton::chaos {
 namespace {
@@ -88,7 +89,7 @@ const std::vector<CoverageCell>& coverage_cells() {
     for (const Machine* machine : {&machines().prefill, &machines().decode, &machines().router}) {
       for (const char* state : machine->states) {
         for (const char* event : machine->events) {
-          cells.push_back({cells.size(), machine->name, state, event});
+          cells.push_back({cells.size(), machine->name, state, event, why_unreachable(machine->name, state, event)});
         }
       }
     }

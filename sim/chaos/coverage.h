@@ -23,12 +23,13 @@ struct Coverage {
   }
 };
 
-// One possible pair, in words, and whether a run can reach it.
+// One pair, in words.
 struct CoverageCell {
   std::size_t index;
   const char* machine;
   const char* state;
   const char* event;
+  const char* why_not;  // null: it can happen
 };
 
 // All pairs there are, by machine, state, event.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -102,14 +103,13 @@ std::string short_count(std::uint64_t count) {
 std::string progress_text(const Tally& tally, std::uint64_t total, double seconds) {
   return fmt::format("{}/{} seeds, {:.0f}/s, {} requests, faults:{}, states {}/{}", tally.seeds, total,
                      rate(tally.seeds, seconds), short_count(tally.requests), short_faults(tally),
-                     cells_reached(tally.coverage), coverage_cells().size());
+                     cells_reached(tally.coverage), cells_possible());
 }
 
 std::string summary_text(const Tally& tally, double seconds) {
   std::string text = fmt::format("{} seeds in {:.1f} s ({:.0f}/s): {} requests, {} finished, {} failed\n", tally.seeds,
                                  seconds, rate(tally.seeds, seconds), tally.requests, tally.finished, tally.failed);
-  text += fmt::format("{} of {} pairs of state and event reached\n", cells_reached(tally.coverage),
-                      coverage_cells().size());
+  text += fmt::format("{} of {} pairs of state and event reached\n", cells_reached(tally.coverage), cells_possible());
   for (std::size_t i = 0; i < kFaults; ++i) {
     if (tally.faults[i] > 0) {
       text += fmt::format("  {:<20}{:>14}\n", to_string(static_cast<Fault>(i)), tally.faults[i]);
@@ -123,6 +123,11 @@ std::size_t cells_reached(const Coverage& coverage) {
       std::ranges::count_if(coverage_cells(), [&](const CoverageCell& cell) { return coverage.reached[cell.index]; }));
 }
 
+std::size_t cells_possible() {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(coverage_cells(), [](const CoverageCell& cell) { return cell.why_not == nullptr; }));
+}
+
 std::string coverage_text(const Coverage& coverage) {
   const std::vector<CoverageCell>& cells = coverage_cells();
   std::string text;
@@ -134,8 +139,11 @@ std::string coverage_text(const Coverage& coverage) {
     const auto end = std::find_if(first, cells.end(), other);
     std::vector<const char*> reached;
     std::vector<const char*> missed;
+    std::map<std::string_view, std::vector<const char*>> impossible;  // by reason
     for (auto cell = first; cell != end; ++cell) {
-      (coverage.reached[cell->index] ? reached : missed).push_back(cell->event);
+      const bool cannot = cell->why_not != nullptr && !coverage.reached[cell->index];
+      auto& list = cannot ? impossible[cell->why_not] : coverage.reached[cell->index] ? reached : missed;
+      list.push_back(cell->event);
     }
     if (machine != first->machine) {
       machine = first->machine;
@@ -147,9 +155,13 @@ std::string coverage_text(const Coverage& coverage) {
     if (!missed.empty()) {
       text += wrapped(fmt::format("  {:<22}not", reached.empty() ? first->state : ""), missed);
     }
+    for (const auto& [reason, events] : impossible) {
+      text += wrapped(fmt::format("  {:<22}cannot", reached.empty() && missed.empty() ? first->state : ""), events);
+      text += fmt::format("{:34}({})\n", "", reason);
+    }
     first = end;
   }
-  return text + fmt::format("{} of {} pairs of state and event reached\n", cells_reached(coverage), cells.size());
+  return text + fmt::format("{} of {} pairs of state and event reached\n", cells_reached(coverage), cells_possible());
 }
 
 }  // namespace baton::chaos

@@ -34,5 +34,6 @@ std::string short_count(std::uint64_t count);
 // By machine and state, which events have met it and which have not; the totals below.
 std::string coverage_text(const Coverage& coverage);
 std::size_t cells_reached(const Coverage& coverage);
+std::size_t cells_possible();  // those that nothing keeps from happening
 
 }  // namespace baton::chaos

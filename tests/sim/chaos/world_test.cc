@@ -54,6 +54,20 @@ TEST_CASE("World: a few dozen seeds of every profile break no rule, and meet the
   }
 }
 
+TEST_CASE("World: no pair of state and event is reached that is said to be impossible") {
+  Coverage coverage;
+  for (const char* name : {"all", "crashes", "network", "scarcity", "clients"}) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+      coverage |= run_scenario(draw_scenario(find_profile(name).value(), seed)).coverage;
+    }
+  }
+  for (const CoverageCell& cell : coverage_cells()) {
+    INFO(std::string(cell.machine) << ", " << cell.state << ", " << cell.event);
+    CHECK((cell.why_not == nullptr || !coverage.reached[cell.index]));
+  }
+  CHECK(coverage.reached.count() > 90);
+}
+
 TEST_CASE("World: a kind of fault that is left out does not happen") {
   for (std::size_t i = 0; i < kFaults; ++i) {
     Profile profile = find_profile("all").value();
