@@ -58,7 +58,7 @@ Task<> DecodeRank::live() {
   while (!stopping_) {
     co_await room_gone_.wait();
   }
-  // Quarantined pages come back when their senders close; they stop at the same time as this rank.
+  // Quarantined pages come back when their senders close; those go on until all decode ranks have ended.
   while (!drained()) {
     co_await room_gone_.wait_until(parts_.context.now() + kDrainPoll);
   }

@@ -49,7 +49,8 @@ void DecodeRank::reserve(DecodeRoom& room) {
   Expectation expectation(room.job.room, room.job.prefill, std::move(*lease), room.tokens());
   Result<Landing> landing = parts_.receiver->expect(std::move(expectation));
   if (!landing) {
-    return fail(room, Failure(Errc::corrupt, to_string(parts_.self.rank), "the room was used before"));
+    return fail(room, Failure(static_cast<Errc>(landing.error().value()), to_string(parts_.self.rank),
+                              "the hand-over cannot be opened: " + landing.error().message()));
   }
   move(room, DecodeRoom::State::transfer);
   scope_.spawn("transfer", await_transfer(room, landing->id));

@@ -83,8 +83,8 @@ Task<> DecodeRank::resume_retracted() {
   for (const RoomId id : ids) {
     DecodeRoom& room = *rooms_.at(id);
     std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
-    saw(room_event::kResume, id);
     if (lease && !room.failure) {
+      saw(room_event::kResume, id);
       room.lease = std::move(*lease);
       co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());
       move(room, DecodeRoom::State::ready);

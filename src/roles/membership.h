@@ -35,8 +35,8 @@ class Membership final {
 
   bool watches() const noexcept { return liveness_.period > Duration::zero(); }
 
-  // A heartbeat. Gives the instance that this one replaces, which is gone from now on. Whoever is gone stays so, and an
-  // unknown rank stays unknown.
+  // A heartbeat. Gives the instance that this one replaces, which is gone from now on. Whoever is gone stays so for
+  // as long as it is among the last kGoneMax, and an unknown rank stays unknown.
   std::optional<PeerId> heard(const PeerId& peer, TimePoint now);
 
   // The instances that are lost by now and were not before. Asked more than a period after next() it blames itself, not

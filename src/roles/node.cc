@@ -1,6 +1,7 @@
 #include "roles/node.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "roles/node_slots.h"
@@ -180,8 +181,16 @@ Task<> Node::run_rank(RankId rank) {
 
 Task<> Node::run_decode(RankId rank) {
   DecodeSlot& slot = *decode_.at(rank);
-  co_await slot.rank->run();
+  std::exception_ptr fault;
+  try {
+    co_await slot.rank->run();
+  } catch (const std::exception&) {
+    fault = std::current_exception();  // prefill ranks must not wait for it
+  }
   decode_over(slot);
+  if (fault) {
+    std::rethrow_exception(fault);
+  }
 }
 
 // On the thread of the rank that ended, which may be the last one that prefill ranks wait for.

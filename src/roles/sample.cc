@@ -15,8 +15,9 @@ Task<std::optional<GenerationEvent>> Sample::next() {
   std::optional<GenerationEvent> event = co_await events_.recv();
   if (event && std::holds_alternative<FinishEvent>(*event) && !std::get<FinishEvent>(*event).failure) {
     Timeline& line = std::get<FinishEvent>(*event).timeline;
-    line[Stage::deliver] = context_.now() - arrived_ - line.total;
-    line.total = context_.now() - arrived_;
+    const Duration total = context_.now() - arrived_;  // one look at the clock: the stages sum to the total
+    line[Stage::deliver] = total - line.total;
+    line.total = total;
     router_.delivered(line);
   }
   co_return event;

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <utility>
@@ -87,6 +88,10 @@ int Service::run() {
   announce();
   front_.stop();  // run() still works until all of these have ended
   front_.run();
+  if (exit_code_ == kExitFailed) {
+    std::fflush(nullptr);
+    std::_Exit(kExitFailed);  // the other ranks may wait for the one that failed
+  }
   pipeline_.node().stop();
   pipeline_.node().join();
   if (!trace_.empty()) {
