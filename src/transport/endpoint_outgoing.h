@@ -41,7 +41,8 @@ class EndpointOutgoing final : public Outgoing {
  private:
   class Busy;
 
-  // One push that went well: landing pages [first_page, first_page + pages). Its sequence number is its index.
+  // One push: landing pages [first_page, first_page + pages). Its sequence number is its index. Nothing is repeated
+  // unless all went well.
   struct Written {
     std::uint32_t first_page = 0;
     std::uint32_t pages = 0;

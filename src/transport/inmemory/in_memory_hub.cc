@@ -1,9 +1,10 @@
 #include "transport/inmemory/in_memory_hub.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
+#include <map>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,36 +56,48 @@ bool copy_slice(const KvWrite& write, KvArena& arena, Progress& progress) {
 
 }  // namespace
 
-// The way into one rank's arena, on any thread. A copy holds it shared for one slice; shutting somebody out takes it
-// alone, and so waits for slices that are being copied and comes before every later one.
+// The way into one rank's arena, on any thread. Shutting a writer out refuses its next slices and waits for the one
+// that it is just copying, whatever others do.
 class InMemoryHub::Gate final {
  public:
   // Runs the copy if the writer may pass; false if not.
   template <class Copy>
   bool pass(const PeerId& writer, Copy copy) {
-    const std::shared_lock lock(mutex_);
-    if (closed_ || fenced_.contains(writer)) {
-      return false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_ || fenced_.contains(writer)) {
+        return false;
+      }
+      ++copying_[writer];
     }
     copy();
+    const std::lock_guard lock(mutex_);
+    if (--copying_[writer] == 0) {
+      copying_.erase(writer);
+    }
+    copied_.notify_all();
     return true;
   }
 
   void fence(const PeerId& writer) {
-    const std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     fenced_.insert(writer);
+    copied_.wait(lock, [&] { return !copying_.contains(writer); });
   }
   void forget(const PeerId& writer) {
-    const std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     fenced_.erase(writer);
   }
   void close() {
-    const std::unique_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     closed_ = true;
+    copied_.wait(lock, [&] { return copying_.empty(); });
   }
 
  private:
-  std::shared_mutex mutex_;
+  std::mutex mutex_;  // over what follows; not held while bytes are copied
+  std::condition_variable copied_;
+  std::map<PeerId, std::uint32_t> copying_;  // slices under way
   std::set<PeerId> fenced_;  // of the writers attached: one that has ended is forgotten, since it cannot come again
   bool closed_ = false;
 };
