@@ -13,21 +13,26 @@
 namespace baton::chaos {
 namespace {
 
-// The longest a leg may need to hear of an end and to finish what it is in, where no rank is slow: a step and a late
-// write, and messages both ways.
-Duration linger_max(const Scenario& scenario) {
+// Of the faults that the scenario names or draws.
+Duration longest_delay(const Scenario& scenario) {
   const bool delays =
       scenario.control != MessageRates{} || scenario.notice != MessageRates{} || scenario.write != WriteRates{};
   Duration longest = delays ? scenario.delay_max : Duration{0};
   for (const ScriptedFault& fault : scenario.script) {
     longest = std::max(longest, fault.delay);
   }
-  return Duration(std::chrono::milliseconds(3)) + 4 * (longest + scenario.latency);
+  return longest;
+}
+
+// The longest a leg may need to hear of an end and to finish what it is in, where no rank is slow: a step and a late
+// write, and messages both ways.
+Duration linger_max(const Scenario& scenario) {
+  return Duration(std::chrono::milliseconds(3)) + 4 * (longest_delay(scenario) + scenario.latency);
 }
 
 // The longest a leg that was told nothing may need after its deadline: a slow step, a late write.
 Duration overdue_max(const Scenario& scenario) {
-  return Duration(std::chrono::milliseconds(12)) + 2 * scenario.delay_max;
+  return Duration(std::chrono::milliseconds(12)) + 2 * longest_delay(scenario);
 }
 
 void check_once(const std::vector<TraceEvent>& history, Chronicle& chronicle) {

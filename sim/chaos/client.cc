@@ -51,10 +51,19 @@ class Client final {
     co_await scope.join();
   }
 
-  // Takes events for a while and then destroys the generation, wherever it stands.
+  // Destroys the generation after a while, wherever it stands. Every other one has taken events until then.
   Task<> vanish() {
-    co_await sleep_until(parts_.context, began_ + *order_.plan.patience);
-    note(Fault::client_vanished);
+    const bool reads = order_.plan.index % 2 == 1;
+    Scope scope(parts_.context, "client");
+    TaskHandle reader = reads ? scope.spawn("events", collect()) : TaskHandle();
+    const auto leave = [this, &reader]() -> Task<> {
+      co_await sleep_until(parts_.context, began_ + *order_.plan.patience);
+      note(Fault::client_vanished);
+      vanished_ = true;
+      reader.cancel();
+    };
+    scope.spawn("patience", leave());
+    co_await scope.join();
     generation_.reset();
   }
 
@@ -71,7 +80,7 @@ class Client final {
         finish(std::get<FinishEvent>(*event));
       }
     }
-    if (ends != 1) {
+    if (ends != 1 && !vanished_) {
       blame("terminal", fmt::format("{} terminal events", ends));
     }
   }
@@ -158,6 +167,7 @@ class Client final {
   ClientOrder order_;
   TimePoint began_{};
   std::unique_ptr<Generation> generation_;
+  bool vanished_ = false;
 };
 
 }  // namespace

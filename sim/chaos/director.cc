@@ -69,7 +69,7 @@ Task<> World::end_ranks() {
   co_await sleep_until(front_, front_.now() + kLastClients * kLastPause);
   node_->stop_ranks();
   for (auto& [id, rank] : ranks_) {
-    while (rank->scope->live() > 0) {
+    while (rank->scope && rank->scope->live() > 0) {
       co_await sleep_until(front_, front_.now() + kDrainPoll);
     }
   }
@@ -208,7 +208,9 @@ Task<> World::drain(const char* when) {
 
 // Whatever happened, the deployment serves again: one request after the other, so that no bound is in the way.
 Task<> World::probe() {
-  co_await sleep_until(front_, front_.now() + 2 * scenario_.heartbeat);
+  // Heartbeats of ranks that were replaced last may still wait behind a message that was delayed before the mending.
+  const Duration heard = 2 * scenario_.heartbeat + 2 * scenario_.latency + scenario_.delay_max + kRestartTime;
+  co_await sleep_until(front_, front_.now() + heard);
   for (std::uint32_t i = 0; i < kProbes; ++i) {
     ClientPlan plan;
     plan.index = kFirstProbe + i;

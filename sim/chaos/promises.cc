@@ -6,6 +6,7 @@ namespace baton::chaos {
 namespace {
 
 constexpr Duration kPlenty = std::chrono::milliseconds(1500);  // of time, for a world where nothing is lost
+constexpr double kHealable = 0.05;                             // losses that some repetition surely survives
 constexpr Duration kHealing = std::chrono::seconds(30);        // of time, for one where notices are lost and repeated
 
 std::uint32_t pages_for(std::uint32_t tokens, std::uint32_t page_tokens) {
@@ -36,7 +37,8 @@ Promise promise_of(const Scenario& scenario, const ClientPlan& plan) {
     return Promise::refusal;
   }
   if (plan.patience || !places_for_all(scenario) || !scenario.timed.empty() || scenario.control != MessageRates{} ||
-      scenario.notice.torn > 0 || scenario.write.failed > 0 || scenario.write.torn > 0) {
+      scenario.notice.torn > 0 || scenario.notice.lost > kHealable || scenario.write.unheard > kHealable ||
+      scenario.write.failed > 0 || scenario.write.torn > 0) {
     return Promise::an_end;
   }
   const auto heals = [](Fault fault) {

@@ -25,7 +25,6 @@ constexpr std::array<std::string_view, 2> kNoRoom{"unknown", "tombstone"};
 constexpr std::array<std::string_view, 1> kUnknown{"unknown"};
 constexpr std::array<std::string_view, 2> kNoLanding{"early landing", "bootstrap"};
 constexpr std::array<std::string_view, 1> kEarly{"early landing"};
-constexpr std::array<std::string_view, 3> kSending{"waiting", "inflight", "failing"};
 constexpr std::array<std::string_view, 1> kWaiting{"waiting"};
 constexpr std::array<std::string_view, 1> kInflight{"inflight"};
 constexpr std::array<std::string_view, 1> kFailing{"failing"};
@@ -64,7 +63,7 @@ const std::array kRules{
     Rule{"prefill", kNoRoom, kToTheRoom, "there is no room"},
     Rule{"prefill", kNoLanding, kPrefillWork, "nothing is computed or sent before both job and landing are there"},
     Rule{"prefill", kEarly, kStop, "prefill stops when decode has ended, and decode waits for its landings"},
-    Rule{"prefill", kSending, kStop, "prefill stops when decode has ended, and decode waits for its landings"},
+    Rule{"prefill", kWaiting, kStop, "prefill stops when decode has ended, and decode waits for its landings"},
     Rule{"prefill", kWaiting, kAnswers, "the record is sent after the last chunk"},
     Rule{"prefill", kInflight, kPrefillSteps, "its prompt is computed"},
     Rule{"prefill", kFailing, kPushed, "what is pushed for a failed room counts as failed"},
@@ -80,7 +79,6 @@ const std::array kRules{
     Rule{"decode", kTransfer, kResume, "its pages are being written"},
     Rule{"decode", kHasPages, kAdmitted, "it was admitted before"},
     Rule{"decode", kAfterVerdict, kVerdicts, "it had its verdict before"},
-    Rule{"decode", kAfterVerdict, kLegFailed, "prefill says so only where it never took the landing up"},
     Rule{"decode", kReady, kOnlySteps, "it joins the batch before it takes a step"},
     Rule{"decode", kReady, kResume, "it has its pages"},
     Rule{"decode", kRunning, kResume, "it has its pages"},
