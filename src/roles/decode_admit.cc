@@ -53,7 +53,7 @@ void DecodeRank::reserve(DecodeRoom& room) {
                               "the hand-over cannot be opened: " + landing.error().message()));
   }
   move(room, DecodeRoom::State::transfer);
-  scope_.spawn("transfer", await_transfer(room, landing->id));
+  scope_.spawn("transfer " + to_string(room.job.room), await_transfer(room, landing->id));
   parts_.link.post(room.job.prefill.rank, std::move(*landing));
 }
 
