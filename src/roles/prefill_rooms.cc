@@ -40,7 +40,8 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   room.landed = parts_.context.now();
   move(room, PrefillRoom::State::waiting);
   note("waiting", room.job.room, landing.pages.size());
-  scope_.spawn("send " + to_string(room.job.room), send_room(room));  // which closes the room in the end, also when it fails below
+  scope_.spawn("send " + to_string(room.job.room),
+               send_room(room));  // which closes the room in the end, also when it fails below
   if (std::byte* direct = room.outgoing->direct_arena(); direct != nullptr) {
     room.arena = direct;
     room.pages = landing.pages;
