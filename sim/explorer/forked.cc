@@ -24,7 +24,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr rlim_t kMemoryMax = rlim_t{4} << 30;  // a run takes some megabytes; one that grows for ever shall not win
+[[maybe_unused]] constexpr rlim_t kMemoryMax =
+    rlim_t{4} << 30;  // a run takes some megabytes; one that grows for ever shall not win
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
