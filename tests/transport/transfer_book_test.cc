@@ -92,7 +92,7 @@ TEST_CASE("TransferBook: a record that comes again gets the verdict again, as lo
   bench.ended(2, NoticeKind::closed, Failure(Errc::too_large, "prefill/0", "refused"));
   bench.book.take_answers();
   for (const bool taken : {false, true}) {
-    for (const std::uint64_t room : {1, 2, 3}) {
+    for (std::uint64_t room = 1; room <= 3; ++room) {
       CHECK(!bench.record(room, 1, 1));
       CHECK(!bench.written(room, 0, 0));  // not answered: the record follows
       const auto answers = bench.book.take_answers();
@@ -112,7 +112,7 @@ TEST_CASE("TransferBook: a room in quarantine can be answered again, no other") 
   bench.open(2, 1);
   bench.book.abandon(id_of(1), Failure(Errc::aborted, "decode/0", "left"));
   bench.book.take_answers();
-  for (const std::uint64_t room : {1, 2, 3}) {
+  for (std::uint64_t room = 1; room <= 3; ++room) {
     bench.book.answer_again(id_of(room));
   }
   const auto answers = bench.book.take_answers();
