@@ -79,4 +79,7 @@ struct Scenario {
   friend bool operator==(const Scenario&, const Scenario&) = default;
 };
 
+// Whether the scenario's node has that rank or router.
+bool has_rank(const Scenario& scenario, RankId rank);
+
 }  // namespace baton::chaos

@@ -49,23 +49,8 @@ World::World(const Scenario& scenario, WorldModel model, std::size_t trace_event
   config.trace_events = trace_events;
   NodeWorld world{
       front_,
-      [this](RankId id) -> Context& {
-        auto& rank = ranks_[id];
-        if (!rank) {
-          rank = std::make_unique<Rank>(clock_, id);
-        }
-        return rank->context;
-      },
-      [this](RankId id) -> Engine& {
-        auto& rank = ranks_[id];
-        if (!rank) {
-          rank = std::make_unique<Rank>(clock_, id);
-        }
-        if (!rank->engine) {
-          rank->engine = std::make_unique<ChaosEngine>(rank->context, model_.engine(rank->context), id, ledger_);
-        }
-        return *rank->engine;
-      },
+      [this](RankId id) -> Context& { return rank_of(id).context; },
+      [this](RankId id) -> Engine& { return *rank_of(id).engine; },
       metrics_,
       [this](Context& context, Endpoint& inner) -> Endpoint& {
         auto& rank = *ranks_.at(inner.self().rank);
@@ -78,6 +63,15 @@ World::World(const Scenario& scenario, WorldModel model, std::size_t trace_event
       },
       [this](RankId rank) { condemned_ = ranks_.at(rank)->condemned = true; }};
   node_ = std::make_unique<Node>(std::move(world), std::move(config), TextRules{});
+}
+
+World::Rank& World::rank_of(RankId id) {
+  auto& rank = ranks_[id];
+  if (!rank) {
+    rank = std::make_unique<Rank>(clock_, id);
+    rank->engine = std::make_unique<ChaosEngine>(rank->context, model_.engine(rank->context), id, ledger_);
+  }
+  return *rank;
 }
 
 World::~World() {

@@ -72,7 +72,7 @@ class World final {
     Rank(SimClock& clock, RankId id) : context(clock, to_string(id)) {}
   };
 
-  void build();
+  Rank& rank_of(RankId id);  // made when first asked for
   NodeConfig node_config() const;
   void start_rank(RankId rank);
   Task<> watch(Task<> loop);

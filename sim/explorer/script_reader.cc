@@ -252,20 +252,6 @@ class Reader final {
   std::set<std::string> taken_;
 };
 
-bool exists(RankId rank, const Scenario& scenario) {
-  switch (rank.role) {
-    case Role::router:
-      return rank.index < scenario.routers;
-    case Role::prefill:
-      return !scenario.aggregated && rank.index < scenario.prefill;
-    case Role::decode:
-      return !scenario.aggregated && rank.index < scenario.decode;
-    case Role::aggregated:
-      return scenario.aggregated && rank.index < scenario.decode;
-  }
-  return false;
-}
-
 // What is right in each field and yet wrong together.
 void check_clients(const Scenario& scenario, const toml::table& table, const std::string& file) {
   std::set<std::uint32_t> seen;
@@ -293,7 +279,7 @@ void check_faults(const Scenario& scenario, const toml::table& table, const std:
     const toml::node& node = *table["timed"].as_array()->get(i);
     const bool between = timed.fault == Fault::partition;
     for (const RankId rank : {timed.rank, between ? timed.to : timed.rank}) {
-      if (!exists(rank, scenario)) {
+      if (!has_rank(scenario, rank)) {
         Place{file, "rank"}.refuse(node, fmt::format("there is no {}", to_string(rank)));
       }
     }

@@ -5,20 +5,6 @@
 namespace baton::chaos {
 namespace {
 
-bool has_rank(const Scenario& scenario, RankId rank) {
-  switch (rank.role) {
-    case Role::router:
-      return rank.index < scenario.routers;
-    case Role::prefill:
-      return !scenario.aggregated && rank.index < scenario.prefill;
-    case Role::decode:
-      return !scenario.aggregated && rank.index < scenario.decode;
-    case Role::aggregated:
-      return scenario.aggregated && rank.index < scenario.decode;
-  }
-  return false;
-}
-
 template <auto kField>
 void to_default(Scenario& scenario) {
   scenario.*kField = Scenario{}.*kField;

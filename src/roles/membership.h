@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "roles/gone_peers.h"
+#include "transport/gone_peers.h"
 #include "runtime/ids.h"
 #include "runtime/time.h"
 #include "transport/transfer.h"

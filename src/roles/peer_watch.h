@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "roles/control_link.h"
-#include "roles/gone_peers.h"
+#include "transport/gone_peers.h"
 #include "roles/membership.h"
 #include "runtime/context.h"
 #include "runtime/task.h"

@@ -42,7 +42,8 @@ EndpointReceiver::EndpointReceiver(Context& context, Endpoint& endpoint, const K
       model_hash_(model_hash),
       book_(endpoint.self()),
       unheard_(resend),
-      unheard_changed_(context, "unheard answers") {}
+      unheard_changed_(context, "unheard answers"),
+      gone_(kGonePeersMax) {}
 
 Result<Landing> EndpointReceiver::expect(Expectation expectation) {
   const std::uint32_t first = expectation.first_position;
@@ -52,7 +53,7 @@ Result<Landing> EndpointReceiver::expect(Expectation expectation) {
       pages.size() > kTransferPagesMax) {
     return Errc::invalid_argument;
   }
-  if (std::ranges::count(gone_, expectation.source) != 0) {
+  if (gone_.contains(expectation.source)) {
     return Errc::peer_lost;
   }
   Landing landing(TransferId{endpoint_.self().instance, expectation.room}, endpoint_.self(), expectation.source,
@@ -91,12 +92,7 @@ void EndpointReceiver::abandon(TransferId id, Failure cause) noexcept {
 }
 
 void EndpointReceiver::peer_gone(const PeerId& source) noexcept {
-  if (std::ranges::count(gone_, source) == 0) {
-    gone_.push_back(source);
-    if (gone_.size() > kGonePeersMax) {
-      gone_.erase(gone_.begin());
-    }
-  }
+  gone_.add(source);
   if (!mutant(Mutant::peer_gone_without_fence)) {
     endpoint_.fence(source);  // before a page of its rooms can return
   }

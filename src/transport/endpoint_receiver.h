@@ -15,6 +15,7 @@
 #include "runtime/pulse.h"
 #include "runtime/scope.h"
 #include "transport/endpoint.h"
+#include "transport/gone_peers.h"
 #include "transport/resend.h"
 #include "transport/transfer_book.h"
 #include "transport/transport.h"
@@ -57,7 +58,7 @@ class EndpointReceiver final : public KvReceiver {
   std::unordered_map<TransferId, Pulse*> waiting_;
   ResendSchedule unheard_;  // rooms in quarantine
   Pulse unheard_changed_;
-  std::vector<PeerId> gone_;  // lately, oldest first
+  GonePeers gone_;
 };
 
 }  // namespace baton
