@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "transport/gone_peers.h"
 #include "runtime/ids.h"
 #include "runtime/time.h"
+#include "transport/gone_peers.h"
 #include "transport/transfer.h"
 
 namespace baton {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "roles/control_link.h"
-#include "transport/gone_peers.h"
 #include "roles/membership.h"
 #include "runtime/context.h"
 #include "runtime/task.h"
+#include "transport/gone_peers.h"
 
 namespace baton {
 
