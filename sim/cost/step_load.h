@@ -19,7 +19,8 @@ struct StepLoad {
   std::uint32_t decode_sequences = 0;
   std::uint64_t decode_context = 0;      // sum of context lengths, the new tokens included
   std::uint32_t decode_tokens = 0;       // rows of decode: more than its sequences when drafts are verified
-  std::uint32_t decode_context_max = 0;  // the longest of them
+  std::uint32_t decode_context_min = 0;  // the shortest and the longest of them
+  std::uint32_t decode_context_max = 0;
 
   std::uint32_t sampled = 0;  // positions that need logits
 
@@ -37,6 +38,7 @@ struct StepLoad {
   // One running sequence whose context is `context` long with its new tokens in it; `tokens` rows, each of which needs
   // logits (1, or 1 + the drafts to verify).
   void add_decode(std::uint32_t context, std::uint32_t tokens = 1) noexcept {
+    decode_context_min = decode_sequences == 0 ? context : std::min(decode_context_min, context);
     decode_sequences += 1;
     decode_context += context;
     decode_tokens += tokens;
@@ -47,6 +49,7 @@ struct StepLoad {
   // The next round of the same decode batch: every sequence one token longer.
   void grow_decode() noexcept {
     decode_context += decode_sequences;
+    decode_context_min += decode_sequences == 0 ? 0 : 1;
     decode_context_max += decode_sequences == 0 ? 0 : 1;
   }
 

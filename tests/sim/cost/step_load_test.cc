@@ -48,6 +48,7 @@ TEST_CASE("StepLoad: verified drafts are rows that need logits") {
   CHECK(load.decode_tokens == 6);
   CHECK(load.sampled == 6);
   CHECK(load.decode_context == 30);
+  CHECK(load.decode_context_min == 10);
   CHECK(load.decode_context_max == 20);
 }
 
