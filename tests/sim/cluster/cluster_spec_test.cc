@@ -1,0 +1,92 @@
+#include "sim/cluster/cluster_spec.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "tests/sim/cost/error_text.h"
+
+namespace baton::sim {
+namespace {
+
+constexpr const char* kSmall = R"(name = "small"
+model = "llama-3.1-8b"
+[prefill]
+ranks = 1
+hardware = "h100"
+cost = "roofline"
+[decode]
+ranks = 2
+hardware = "h200"
+cost = "fitted"
+)";
+
+std::string refusal(const std::string& text) {
+  return error_text([&] { parse_cluster(text, "c.toml"); });
+}
+
+std::string with(const std::string& line, const std::string& instead) {
+  std::string text = kSmall;
+  text.replace(text.find(line), line.size(), instead);
+  return text;
+}
+
+TEST_CASE("ClusterSpec: the effective configuration reads back as the same cluster") {
+  for (const char* path : {"examples/clusters/llama70b-8p8d.toml"}) {
+    CAPTURE(path);
+    const ClusterSpec spec = read_cluster(path);
+    const std::string effective = spec.effective();
+    const ClusterSpec again = parse_cluster(effective, path);
+    CHECK(again.effective() == effective);
+    CHECK(again.hash() == spec.hash());
+    CHECK(spec.hash().size() == 16);
+  }
+}
+
+TEST_CASE("ClusterSpec: names are resolved and links default to what the GPUs of a rank have") {
+  const ClusterSpec spec = read_cluster("examples/clusters/llama70b-8p8d.toml");
+  REQUIRE(spec.prefill.has_value());
+  CHECK(spec.prefill->setup.hardware.name == "NVIDIA H100 SXM");
+  CHECK(spec.model.layers == 80);
+  CHECK(spec.decode.gpus() == 64);
+  CHECK(spec.decode.nic_bytes_per_s == doctest::Approx(8 * 50e9 * 0.8));
+  CHECK(spec.decode.node_ranks == 1);
+  CHECK(spec.decode.setup.all_to_all == AllToAll::low_latency);
+  CHECK(spec.prefill->setup.all_to_all == AllToAll::normal);
+  CHECK_FALSE(spec.aggregated());
+}
+
+TEST_CASE("ClusterSpec: the hash moves with every setting") {
+  const std::string hash = parse_cluster(kSmall, "c.toml").hash();
+  CHECK(parse_cluster(with("ranks = 2", "ranks = 3"), "c.toml").hash() != hash);
+  CHECK(parse_cluster(std::string(kSmall) + "[links]\nlatency_us = 1\n", "c.toml").hash() != hash);
+  CHECK(parse_cluster(std::string(kSmall) + "# nothing\n", "c.toml").hash() == hash);
+}
+
+TEST_CASE("ClusterSpec: a setting nobody reads is refused by line and key") {
+  CHECK(contains(refusal(std::string(kSmall) + "rank = 3\n"), "c.toml:11: decode.rank: unknown; known here: "));
+  CHECK(contains(refusal("colour = 1\n" + std::string(kSmall)), "c.toml:1: colour: unknown"));
+  CHECK(contains(refusal(std::string(kSmall) + "[links]\nspeed = 1\n"), "c.toml:12: links.speed: unknown"));
+  CHECK(contains(refusal(std::string(kSmall) + "[decode.law]\n"), "decode.law: unknown"));
+  CHECK(contains(refusal(std::string(kSmall) + "kv_tokens = 5\nmemory_fraction = 0.9\n"),
+                 "c.toml:12: decode.memory_fraction: kv_tokens says how much there is"));
+  CHECK(contains(refusal(std::string(kSmall) + "[usd_per_gpu_hour]\nb200 = 1\n"), "no pool of this cluster"));
+}
+
+TEST_CASE("ClusterSpec: what cannot be is refused with its reason") {
+  CHECK(contains(refusal(with("ranks = 2", "ranks = 0")), "c.toml:8: decode.ranks: a whole number from 1"));
+  CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ntp = 3")),
+                 "the 32 heads of Llama-3.1-8B do not divide by tp = 3"));
+  CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ndp = 2")), "has no experts"));
+  CHECK(contains(refusal(with("\"h200\"", "\"l40s\"")), "c.toml:10: decode.cost: nobody has fitted constants"));
+  CHECK(contains(refusal(with("\"h200\"", "\"h9000\"")), "there is no hardware 'h9000'; known are a100-80g"));
+  CHECK(contains(refusal(with("\"fitted\"", "\"guess\"")), "one of \"roofline\", \"fitted\""));
+  CHECK(contains(refusal(with("llama-3.1-8b", "gpt-9")), "there is no model 'gpt-9'"));
+  CHECK(contains(refusal("name = \"x\"\nmodel = \"opt-13b\"\n"), "prefill: missing"));
+  CHECK(contains(refusal(std::string(kSmall) + "[aggregated]\nranks=1\nhardware=\"h100\"\ncost=\"roofline\"\n"),
+                 "a cluster has [prefill] and [decode], or [aggregated]"));
+  CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ngraph_batches = [2, 1]")), "whole numbers that ascend"));
+}
+
+}  // namespace
+}  // namespace baton::sim
