@@ -1,8 +1,9 @@
 // Who may write which pages: a lease is the right to them, a pin says that something may still touch them.
 //
 //   free --acquire--> leased --lease ends, no pin--> free
-//                       |
-//                       +--lease ends, pinned--> quarantined --last pin ends--> free
+//                      |  |
+//                      |  +--lease ends, pinned--> quarantined --last pin ends--> free
+//                      +--keep--> cached, read by any number of leases and pins --evicted--> free
 //
 // Both are handles into one KvPool, used on the pool's thread only, and end before the pool does.
 #pragma once
@@ -33,13 +34,16 @@ class KvPin final {
 
  private:
   friend class KvLease;
-  KvPin(KvPool& pool, std::vector<PageId> pages) : pool_(&pool), pages_(std::move(pages)) {}
+  KvPin(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path)
+      : pool_(&pool), pages_(std::move(pages)), path_(std::move(path)) {}
 
   KvPool* pool_ = nullptr;
   std::vector<PageId> pages_;
+  std::vector<PageId> path_;  // as the lease's
 };
 
-// The pages of one sequence, in the order of its positions. Move-only; an empty one holds nothing.
+// The pages of one sequence, in the order of its positions. Those of its prefix that are in the cache are there to be
+// read only. Move-only; an empty one holds nothing.
 class KvLease final {
  public:
   KvLease() = default;
@@ -51,6 +55,9 @@ class KvLease final {
   std::span<const PageId> pages() const noexcept { return pages_; }
   std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(pages_.size()); }
 
+  // Of pages(), how many from the first on came out of the cache with their contents.
+  std::uint32_t found() const noexcept { return found_; }
+
   // Pins the pages held now; pages that extend() adds later are not covered. REQUIRES a lease that holds a pool.
   KvPin pin() const;
   // Returns the pages to the pool: free where no pin holds them, else in quarantine until the last pin ends.
@@ -58,10 +65,16 @@ class KvLease final {
 
  private:
   friend class KvPool;
-  KvLease(KvPool& pool, std::vector<PageId> pages) : pool_(&pool), pages_(std::move(pages)) {}
+  KvLease(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path)
+      : pool_(&pool),
+        pages_(std::move(pages)),
+        path_(std::move(path)),
+        found_(static_cast<std::uint32_t>(path_.size())) {}
 
   KvPool* pool_ = nullptr;
   std::vector<PageId> pages_;
+  std::vector<PageId> path_;  // cached pages of its prefix that it uses; mostly, but not always, the first of pages_
+  std::uint32_t found_ = 0;
 };
 
 }  // namespace baton

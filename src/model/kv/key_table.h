@@ -1,0 +1,40 @@
+// A flat hash map from 64-bit keys to small numbers: what finds a page by the key of its prefix.
+//
+// Open addressing with linear probing in one array that doubles when it is half full, so a look-up touches one or two
+// cache lines. Removal moves later entries back: there are no tombstones, and nothing slows down with age. What it
+// holds is never walked through, so that nothing depends on its order. A plain value, one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace baton {
+
+class KeyTable final {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;  // not a value: the key is not there
+
+  KeyTable();
+
+  std::size_t size() const noexcept { return size_; }
+  std::uint32_t find(std::uint64_t key) const noexcept;  // kNone if the key is not there
+  void add(std::uint64_t key, std::uint32_t value);      // REQUIRES that the key is not there
+  void remove(std::uint64_t key) noexcept;               // REQUIRES that the key is there
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = kNone;
+  };
+
+  std::size_t home(std::uint64_t key) const noexcept;
+  std::size_t slot_of(std::uint64_t key) const noexcept;  // the key's, or the free one where it would stand
+  void grow();
+
+  std::vector<Slot> slots_;  // a power of two
+  std::size_t size_ = 0;
+  unsigned shift_;
+};
+
+}  // namespace baton
