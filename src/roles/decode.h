@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -107,6 +108,8 @@ class DecodeRank final {
   Task<> admit();
   void admit_some();
   void reserve(DecodeRoom& room);
+  std::span<const std::uint64_t> reusable_prefix(const DecodeRoom& room) const;
+  void keep_prefix(DecodeRoom& room);
   Task<> await_transfer(DecodeRoom& room, TransferId id);
   std::vector<policy::ActiveRequest> active_requests();
   std::vector<policy::ActiveRequest> retracted_requests();

@@ -1,8 +1,10 @@
 // The decode rank's way from a job to the verdict of its hand-over.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "model/kv/prefix_keys.h"
 #include "roles/decode.h"
 #include "runtime/mutants.h"
 
@@ -16,32 +18,49 @@ Task<> DecodeRank::admit() {
   }
 }
 
-// Admits from the head of prealloc what the policy allows with the pages that are free now.
+// Admits from the head of prealloc, one after the other, what the policy allows with the pages that are left.
 void DecodeRank::admit_some() {
-  std::vector<policy::WaitingRequest> waiting;
-  std::vector<DecodeRoom*> rooms;
-  prealloc_.for_each([&](DecodeRoom* room) {
-    rooms.push_back(room);
-    waiting.push_back({room->tokens(), room->tokens_max()});
-  });
-  if (rooms.empty()) {
+  if (prealloc_.empty()) {
     return;
   }
-  const std::size_t count =
-      policy::admit(waiting, active_requests(), retracted_requests(), parts_.pool.free(), config_.admission);
-  for (std::size_t i = 0; i < count; ++i) {
-    reserve(*rooms[i]);
+  std::vector<policy::ActiveRequest> active = active_requests();
+  const std::vector<policy::ActiveRequest> retracted = retracted_requests();
+  while (!prealloc_.empty()) {
+    DecodeRoom& room = **prealloc_.front();
+    const std::uint32_t shared = parts_.pool.found_in_use(reusable_prefix(room));
+    const policy::WaitingRequest head{room.tokens(), room.tokens_max(), shared};
+    if (policy::admit({&head, 1}, active, retracted, parts_.pool.available(), config_.admission) == 0) {
+      return;
+    }
+    active.push_back({room.tokens(), room.tokens_max(), parts_.pool.layout().pages_for(room.tokens())});
+    reserve(room);
   }
+}
+
+// The names of those pages of the prompt that a cache in this rank's pool may give; none without one.
+std::span<const std::uint64_t> DecodeRank::reusable_prefix(const DecodeRoom& room) const {
+  const std::span<const std::uint64_t> prefix = room.job.request->prefix;
+  const auto prompt = static_cast<std::uint32_t>(room.prompt().size());
+  return prefix.first(reusable_pages(prefix.size(), prompt, parts_.pool.layout().page_tokens));
+}
+
+// On a rank that computes prompts itself: this one is computed, and its whole pages may serve others from now on.
+void DecodeRank::keep_prefix(DecodeRoom& room) {
+  const std::span<const std::uint64_t> prefix = room.job.request->prefix;
+  const std::size_t whole = room.prompt().size() / parts_.pool.layout().page_tokens;
+  parts_.pool.keep(room.lease, prefix.first(std::min(prefix.size(), whole)));
 }
 
 // Takes the prompt's pages. In PD mode it says where they are, so that prefill can write into them.
 void DecodeRank::reserve(DecodeRoom& room) {
-  std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
-  BATON_CHECK(lease.has_value(), room.tokens(), parts_.pool.free());
+  std::optional<KvLease> lease =
+      parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()), reusable_prefix(room));
+  BATON_CHECK(lease.has_value(), room.tokens(), parts_.pool.available());
   saw(room_event::kAdmitted, room.job.room);
   room.landed = parts_.context.now();
   if (config_.local_prefill) {
     room.lease = std::move(*lease);
+    room.cached_tokens = room.computed = room.lease.found() * parts_.pool.layout().page_tokens;
     move(room, DecodeRoom::State::ready);
     return work_.notify();
   }

@@ -18,16 +18,20 @@ std::uint32_t DecodeRank::pages_wanted(const DecodeRoom& room) const {
 Task<> DecodeRank::make_room() {
   std::vector<DecodeRoom*> rooms;
   std::vector<policy::RetractionCandidate> candidates;
+  std::uint64_t short_of = 0;
+  running_.for_each([&](const DecodeRoom* room) { short_of += pages_wanted(*room); });
+  const bool tight = short_of > parts_.pool.available();
   const auto add = [&](DecodeRoom* room) {
     rooms.push_back(room);
     const std::uint32_t wanted = room->state == DecodeRoom::State::running ? pages_wanted(*room) : 0;
+    const std::uint32_t pages = tight ? parts_.pool.returned_by(room->lease) : room->lease.size();
     candidates.push_back({static_cast<std::uint32_t>(room->output.tokens().size()),
-                          static_cast<std::uint32_t>(room->prompt().size()), room->lease.size(), wanted,
+                          static_cast<std::uint32_t>(room->prompt().size()), pages, wanted,
                           room->computed >= room->prompt().size()});
   };
   running_.for_each(add);
   ready_.for_each(add);
-  std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.free());
+  std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.available());
   if (victims.empty() && config_.retract_every != 0 && steps_ >= forced_retraction_ + config_.retract_every) {
     victims = policy::choose_one_victim(candidates);
     forced_retraction_ = steps_;
@@ -72,7 +76,7 @@ Task<> DecodeRank::resume_retracted() {
     co_return;  // the usual case, before every step
   }
   const std::size_t count =
-      policy::resume(retracted_requests(), active_requests(), parts_.pool.free(), config_.admission);
+      policy::resume(retracted_requests(), active_requests(), parts_.pool.available(), config_.admission);
   std::vector<RoomId> ids;
   retracted_.for_each([&](DecodeRoom* room) {
     if (ids.size() < count) {

@@ -72,7 +72,7 @@ StepBatch DecodeRank::form_step(std::vector<DecodeRoom*>& rooms, std::vector<std
       sequence.sampling = &room.job.request->sampling;
       sequence.banned = room.banned;
     }
-    if (room.computed == 0) {
+    if (config_.local_prefill && room.chunks == 0) {
       room.prefill.waiting_ns = (parts_.context.now() - *room.landed).count();
     }
     room.busy = true;
@@ -111,6 +111,7 @@ void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vect
 // Takes a token in and ends the room if it was the last one. The room may be gone afterwards.
 void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
   if (config_.local_prefill && room.output.tokens().empty()) {
+    keep_prefix(room);
     room.verdict = parts_.context.now();
     room.joined = room.verdict;
     room.prefill.compute_ns = (*room.verdict - *room.landed).count() - room.prefill.waiting_ns;

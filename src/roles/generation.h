@@ -41,6 +41,11 @@ struct GenerationRequest {
   Duration time_limit{0};  // zero: the node's default. One deadline for both legs, set on arrival
   std::string client_id;   // for logs only; never an internal id
 
+  // Names of the prompt's whole pages (model/kv/prefix_keys.h), by which prefix caches know them. Empty: the router
+  // makes them where there is a cache. A front end that sets them knows the ranks' page size, and sets them for all.
+  std::vector<std::uint64_t> prefix;
+  std::string cache_salt;  // requests with different salts share no cached prefix
+
   GenerationRequest() = default;
 };
 

@@ -36,6 +36,10 @@ void check_config(const NodeConfig& config) {
                   "ranks cannot be given up while they share memory: nothing would keep their writes out");
     }
   }
+  if (config.prefix_cache && !config.copying && !config.aggregated) {
+    throw Error(Errc::invalid_argument,
+                "the prefix cache needs ranks that own what they compute: copying ones, or aggregated ones");
+  }
   if (config.copying && !config.aggregated && config.prefill_pages == 0) {
     throw Error(Errc::invalid_argument, "the prefill pool has no pages: give it more memory");
   }
@@ -75,6 +79,10 @@ void Node::build_routers() {
   Engine& engine = world_.engine(ranks.decode.front().rank);
   const std::uint64_t pool_tokens = std::uint64_t{config_.decode_pages} * engine.kv_layout().page_tokens;
   config_.router.vocab_size = engine.vocab_size();
+  if (config_.prefix_cache) {
+    config_.router.prefix.page_tokens = engine.kv_layout().page_tokens;
+    config_.router.prefix.seed = config_.seed;
+  }
   config_.router.max_context =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.context_length(), pool_tokens));
   for (std::uint32_t i = 0; i < config_.routers; ++i) {
@@ -149,7 +157,7 @@ void Node::build_prefill(RankId rank, PeerId self) {
   if (config_.copying) {
     slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages);
     slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
-                                          config_.poison ? slot->arena.get() : nullptr);
+                                          config_.poison ? slot->arena.get() : nullptr, config_.prefix_cache);
   }
   slot->endpoint = hub_.attach(context, slot->self, nullptr);
   slot->sender = std::make_unique<EndpointSender>(context, decorated(context, *slot->endpoint), engine.kv_layout(),

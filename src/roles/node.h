@@ -38,6 +38,7 @@ struct NodeConfig {
   std::uint32_t decode_pages = 0;   // of each decode rank's arena
   std::uint32_t prefill_pages = 0;  // of each prefill rank's arena; used only with copying
   bool copying = false;             // separate arenas: pages are copied; false: prefill computes into decode's pages
+  bool prefix_cache = false;        // ranks with pools of their own (copying, or aggregated) reuse computed prefixes
   bool poison = false;              // fill free pages with a pattern and check it when they are given out again
   std::size_t trace_events = 0;     // events each rank keeps of its rooms' and steps' history; 0: none
   std::uint64_t model_hash = 0;
@@ -45,7 +46,7 @@ struct NodeConfig {
   Liveness liveness;       // heartbeats of the ranks; none where all end together with the process
   PrefillConfig prefill;
   DecodeConfig decode;
-  RouterConfig router;  // max_context, vocab_size, liveness and index are filled in
+  RouterConfig router;  // max_context, vocab_size, liveness, prefix and index are filled in
 };
 
 // What differs between the worlds. Everything outlives the node. A factory gives the same object every time in one

@@ -38,7 +38,7 @@ struct Node::DecodeSlot {
              const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
         arena(layout, config.decode_pages),
-        pool(layout, config.decode_pages, config.poison ? &arena : nullptr),
+        pool(layout, config.decode_pages, config.poison ? &arena : nullptr, config.prefix_cache && config.aggregated),
         metrics(registry, self_in.rank),
         peers(context, self_in, link, std::move(watch)) {}
 };

@@ -103,6 +103,7 @@ class PrefillRank final {
   // prefill_step.cc
   Task<> compute();
   bool find_pages(PrefillRoom& room);
+  void keep_prefix(PrefillRoom& room);
   StepBatch form_step(std::vector<PrefillRoom*>& rooms);
   void end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepOutput& output);
   void step_failed(const std::vector<PrefillRoom*>& rooms, const Failure& failure);

@@ -34,6 +34,7 @@ struct PrefillRoom {
   std::vector<PageId> pages;           // what the engine writes: the lease's, or the landing's themselves
 
   std::uint32_t computed = 0;      // prompt tokens whose keys and values are in the pages
+  std::uint32_t cached = 0;        // of these, tokens whose pages came out of the prefix cache
   std::uint32_t pushed_pages = 0;  // pages the target has
   std::uint32_t chunks = 0;        // steps taken so far
   std::vector<TokenId> banned;     // what the first token may not be

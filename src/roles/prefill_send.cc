@@ -54,7 +54,7 @@ Task<Result<>> PrefillRank::finish_room(PrefillRoom& room) {
   if (room.lease) {  // not computed in place
     times.copied_bytes = std::uint64_t{room.pushed_pages} * parts_.engine.kv_layout().page_bytes();
   }
-  SideRecord record(room.prompt_tokens(), *room.first, 0, times);
+  SideRecord record(room.prompt_tokens(), *room.first, room.cached, times);
   Result<> finished = co_await room.outgoing->finish(std::move(record), room.job.deadline);
   saw(finished ? room_event::kAnswered : room_event::kUnanswered, room.job.room);
   co_return finished;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/kv/prefix_keys.h"
 #include "roles/prefill.h"
 #include "roles/run_step.h"
 
@@ -34,21 +35,23 @@ Task<> PrefillRank::compute() {
 }
 
 // Takes prompts in order of arrival of their landings. One that waits for pages of its own holds up those behind it:
-// nobody is overtaken for ever.
+// nobody is overtaken for ever. Those behind a full step get no pages yet: until their turn comes, the cache may have
+// more of their prefix.
 StepBatch PrefillRank::form_step(std::vector<PrefillRoom*>& rooms) {
   std::vector<PrefillRoom*> candidates;
   std::vector<std::uint32_t> remaining;
-  bool blocked = false;
-  waiting_.for_each([&](PrefillRoom* room) {
-    if (blocked || room->failure) {
-      return;
+  std::uint64_t tokens = 0;
+  waiting_.find_if([&](PrefillRoom* room) {
+    if (room->failure) {
+      return false;
     }
     if (!find_pages(*room)) {
-      blocked = true;
-      return;
+      return true;
     }
     candidates.push_back(room);
     remaining.push_back(room->remaining());
+    tokens += room->remaining();
+    return tokens >= config_.step.step_tokens || candidates.size() >= config_.step.step_sequences;
   });
   StepBatch batch;
   for (const policy::PrefillChunk& chunk : policy::plan_prefill(remaining, config_.step)) {
@@ -73,19 +76,37 @@ StepBatch PrefillRank::form_step(std::vector<PrefillRoom*>& rooms) {
   return batch;
 }
 
-// True if the room has pages to compute into, after taking them from the rank's own pool if need be.
+// True if the room has pages to compute into, after taking them from the rank's own pool if need be. What the cache has
+// of its prefix is computed already, and can be sent.
 bool PrefillRank::find_pages(PrefillRoom& room) {
   if (room.arena != nullptr) {
     return true;
   }
-  std::optional<KvLease> lease = parts_.pool->acquire(parts_.pool->layout().pages_for(room.prompt_tokens()));
+  const KvLayout& layout = parts_.pool->layout();
+  const std::span<const std::uint64_t> prefix = room.job.request->prefix;
+  const std::uint32_t reusable = reusable_pages(prefix.size(), room.prompt_tokens(), layout.page_tokens);
+  std::optional<KvLease> lease = parts_.pool->acquire(layout.pages_for(room.prompt_tokens()), prefix.first(reusable));
   if (!lease) {
     return false;
   }
   room.lease = std::move(*lease);
   room.pages.assign(room.lease.pages().begin(), room.lease.pages().end());
   room.arena = parts_.arena->base();
+  room.cached = room.computed = room.lease.found() * layout.page_tokens;
+  if (room.cached > 0) {
+    note("cached", room.job.room, room.cached, room.prompt_tokens());
+    room.progress.notify();
+  }
   return true;
+}
+
+// The whole prompt is computed, in pages of the rank's own: its whole pages may serve others from now on.
+void PrefillRank::keep_prefix(PrefillRoom& room) {
+  if (room.lease && !room.failure) {
+    const std::span<const std::uint64_t> prefix = room.job.request->prefix;
+    const std::size_t whole = room.prompt_tokens() / parts_.pool->layout().page_tokens;
+    parts_.pool->keep(room.lease, prefix.first(std::min(prefix.size(), whole)));
+  }
 }
 
 void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::vector<std::uint32_t>& rows,
@@ -106,6 +127,7 @@ void PrefillRank::end_step(const std::vector<PrefillRoom*>& rooms, const std::ve
         room.progress.notify();
         continue;
       }
+      keep_prefix(room);
       room.first = std::move(*output.sampled[i]);
       move(room, PrefillRoom::State::inflight);
     }

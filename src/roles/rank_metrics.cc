@@ -17,7 +17,14 @@ RankMetrics::RankMetrics(MetricsRegistry& registry, RankId rank)
   const char* pages_help = "Pages of the rank's KV pool by state";
   free_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "free"));
   leased_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "leased"));
+  cached_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "cached"));
   quarantined_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "quarantined"));
+  prefix_asked_ = &registry.counter("baton_prefix_pages_asked_total",
+                                    "Whole pages of prompts that the prefix cache was asked for", labels_);
+  prefix_found_ = &registry.counter("baton_prefix_pages_found_total",
+                                    "Of the pages asked for, those that need not be computed again", labels_);
+  prefix_evicted_ = &registry.counter("baton_prefix_pages_evicted_total",
+                                      "Cached pages that were taken back for other uses", labels_);
   step_seconds_ =
       &registry.histogram("baton_step_seconds", "Engine steps as the rank sees them", step_buckets(), labels_);
   computed_tokens_ = &registry.counter("baton_computed_tokens_total", "Rows computed in engine steps", labels_);
@@ -38,7 +45,13 @@ void RankMetrics::queue(std::string_view name, std::size_t depth) {
 void RankMetrics::pool(const KvPool& pool) {
   free_pages_->set(pool.free());
   leased_pages_->set(pool.leased());
+  cached_pages_->set(pool.cached());
   quarantined_pages_->set(pool.quarantined());
+  const CacheCounts& counts = pool.cache_counts();
+  prefix_asked_->add(counts.asked - counted_.asked);
+  prefix_found_->add(counts.found - counted_.found);
+  prefix_evicted_->add(counts.evicted - counted_.evicted);
+  counted_ = counts;
 }
 
 void RankMetrics::step(Duration took) {

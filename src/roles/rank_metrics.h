@@ -22,7 +22,7 @@ class RankMetrics final {
   RankMetrics(MetricsRegistry& registry, RankId rank);
 
   void queue(std::string_view name, std::size_t depth);  // baton_queue_depth{queue}
-  void pool(const KvPool& pool);                         // baton_kv_pages{state}
+  void pool(const KvPool& pool);                         // baton_kv_pages{state}, baton_prefix_pages_..._total
   void step(Duration took);                              // baton_step_seconds
   void tokens(std::size_t count);                        // baton_computed_tokens_total
   void failure();                                        // baton_failed_rooms_total
@@ -36,7 +36,12 @@ class RankMetrics final {
   std::vector<std::pair<std::string, Gauge*>> queues_;  // a handful, looked through at every step
   Gauge* free_pages_;
   Gauge* leased_pages_;
+  Gauge* cached_pages_;
   Gauge* quarantined_pages_;
+  Counter* prefix_asked_;
+  Counter* prefix_found_;
+  Counter* prefix_evicted_;
+  CacheCounts counted_;  // what the three counters have of a pool's
   Histogram* step_seconds_;
   Counter* computed_tokens_;
   Counter* failures_;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/kv/prefix_keys.h"
 #include "roles/sample.h"
 #include "runtime/mutants.h"
 
@@ -154,6 +155,7 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   ++turn_;
   const bool aggregated = ranks_.decode[*decode].rank.role == Role::aggregated;
   const TimePoint now = context_.now();
+  name_prefix(request);
   const Duration limit = request.time_limit > Duration::zero() ? request.time_limit : config_.time_limit;
   auto shared = std::make_shared<const GenerationRequest>(std::move(request));
   const PeerId to_decode = ranks_.decode[*decode];
@@ -173,6 +175,14 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   }
   link_.post(to_decode.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
   return true;
+}
+
+// What the front end has named stays.
+void Router::name_prefix(GenerationRequest& request) const {
+  const PrefixNaming& naming = config_.prefix;
+  if (naming.page_tokens > 0 && request.prefix.empty()) {
+    request.prefix = prefix_keys(request.prompt, naming.page_tokens, prefix_root(request.cache_salt, naming.seed));
+  }
 }
 
 void Router::expire_ranks() {

@@ -33,13 +33,20 @@
 
 namespace baton {
 
+// How a router names prompts' prefixes for the caches behind it; the same in all routers of a node.
+struct PrefixNaming {
+  std::uint32_t page_tokens = 0;  // of the ranks' pages; 0: there is no cache, and prompts get no names
+  std::uint64_t seed = 0;         // a secret of the deployment: see prefix_keys.h
+};
+
 struct RouterConfig {
   policy::Routing routing = policy::Routing::least_loaded;
   std::size_t open_max = 1024;                      // requests at one time; more are refused as overloaded (429)
   Duration time_limit = std::chrono::seconds(600);  // for requests that name none
   std::uint32_t max_context = 0;                    // prompt and output together
   std::uint32_t vocab_size = 0;
-  Liveness liveness;        // how it learns which ranks live
+  Liveness liveness;  // how it learns which ranks live
+  PrefixNaming prefix;
   std::uint32_t index = 0;  // which of the node's routers it is
   std::uint64_t seed = 0;   // of rooms and random routing
 };
@@ -84,6 +91,7 @@ class Router final : public Generator {
   std::optional<Failure> check(const GenerationRequest& request) const;
   RoomId draw_room();
   bool dispatch(Sample& sample, GenerationRequest request);
+  void name_prefix(GenerationRequest& request) const;
 
   Task<> live();
   Task<> listen();

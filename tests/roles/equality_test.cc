@@ -111,6 +111,56 @@ void check_all_splits(Model& model, const std::vector<GenerationRequest>& reques
   }
 }
 
+// Eight at a time: later ones meet what earlier ones left behind, and what they are computing.
+std::vector<Outcome> run_in_waves(SimWorld& world, const std::vector<GenerationRequest>& requests) {
+  std::vector<Outcome> outcomes(requests.size());
+  const auto client = [&](std::size_t i) -> Task<> { outcomes[i] = co_await world.ask(requests[i]); };
+  const auto waves = [&]() -> Task<> {
+    for (std::size_t first = 0; first < requests.size(); first += 8) {
+      Scope scope(world.context, "clients");
+      for (std::size_t i = first; i < std::min(first + 8, requests.size()); ++i) {
+        scope.spawn("client", client(i));
+      }
+      co_await scope.join();
+    }
+  };
+  world.run(waves());
+  return outcomes;
+}
+
+// Prompts in families that share beginnings of any length.
+void check_with_cache(Model& model, std::vector<GenerationRequest> requests) {
+  Pick pick(7);
+  for (std::size_t i = 4; i < requests.size(); ++i) {
+    const std::vector<TokenId>& stem = requests[i % 4].prompt;
+    const auto shared = static_cast<std::ptrdiff_t>(pick(stem.size() + 1));
+    requests[i].prompt.insert(requests[i].prompt.begin(), stem.begin(), stem.begin() + shared);
+  }
+  const auto expected = oracle(model, requests);
+  for (const bool aggregated : {false, true}) {
+    for (const std::uint32_t page : {1U, 16U, 64U}) {
+      for (const std::uint32_t chunk : {16U, 64U, 512U}) {
+        CAPTURE(aggregated);
+        CAPTURE(page);
+        CAPTURE(chunk);
+        NodeConfig config = node_for(model, aggregated, page, chunk);
+        config.copying = true;
+        config.prefix_cache = true;
+        config.decode_ranks = 1 + page % 2;
+        SimWorld world(config, model.engines(page));
+        const std::vector<Outcome> outcomes = run_in_waves(world, requests);
+        CHECK(tokens_of(outcomes) == expected);
+        CHECK(world.drained_after_run);
+        std::uint32_t cached = 0;
+        for (const Outcome& outcome : outcomes) {
+          cached += outcome.finish.usage.cached_tokens;
+        }
+        CHECK((cached >= 64 || page == 64));
+      }
+    }
+  }
+}
+
 // Some clients leave at random moments while a tight pool forces retractions; those who stay lose nothing.
 void check_under_aborts(Model& model, const std::vector<GenerationRequest>& requests, bool aggregated) {
   const auto expected = oracle(model, requests);
@@ -173,6 +223,11 @@ TEST_CASE("Equality: PD equals aggregated for 56 prompts over all splits, chunks
 TEST_CASE("Equality: PD equals aggregated with query and key norms (tiny qwen3)") {
   Model model("tests/data/models/tiny-qwen3.gguf");
   check_all_splits(model, requests_for(model, 12, 150, 12));
+}
+
+TEST_CASE("Equality: what the prefix cache gives is what would have been computed") {
+  Model model("tests/data/models/tiny-chat.gguf");
+  check_with_cache(model, requests_for(model, 32, 100, 12));
 }
 
 TEST_CASE("Equality: aborts and retractions around change no token") {

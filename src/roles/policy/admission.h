@@ -25,8 +25,9 @@ struct ActiveRequest {
 };
 
 struct WaitingRequest {
-  std::uint32_t tokens = 0;      // prompt
-  std::uint32_t tokens_max = 0;  // prompt and the most it may produce
+  std::uint32_t tokens = 0;        // prompt
+  std::uint32_t tokens_max = 0;    // prompt and the most it may produce
+  std::uint32_t pages_shared = 0;  // pages of its prompt that others hold and it may use as well
 };
 
 std::uint32_t pages_for(std::uint64_t tokens, std::uint32_t page_tokens) noexcept;
