@@ -6,6 +6,8 @@
 namespace baton {
 namespace {
 
+constexpr const char* kPagesHelp = "Pages of the rank's KV pool by state";
+
 std::vector<double> step_buckets() {
   return exponential_buckets(0.0005, 2, 14);
 }
@@ -14,17 +16,9 @@ std::vector<double> step_buckets() {
 
 RankMetrics::RankMetrics(MetricsRegistry& registry, RankId rank)
     : registry_(&registry), labels_{{"role", to_string(rank.role)}, {"rank", std::to_string(rank.index)}} {
-  const char* pages_help = "Pages of the rank's KV pool by state";
-  free_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "free"));
-  leased_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "leased"));
-  cached_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "cached"));
-  quarantined_pages_ = &registry.gauge("baton_kv_pages", pages_help, labels_with("state", "quarantined"));
-  prefix_asked_ = &registry.counter("baton_prefix_pages_asked_total",
-                                    "Whole pages of prompts that the prefix cache was asked for", labels_);
-  prefix_found_ = &registry.counter("baton_prefix_pages_found_total",
-                                    "Of the pages asked for, those that need not be computed again", labels_);
-  prefix_evicted_ = &registry.counter("baton_prefix_pages_evicted_total",
-                                      "Cached pages that were taken back for other uses", labels_);
+  free_pages_ = &registry.gauge("baton_kv_pages", kPagesHelp, labels_with("state", "free"));
+  leased_pages_ = &registry.gauge("baton_kv_pages", kPagesHelp, labels_with("state", "leased"));
+  quarantined_pages_ = &registry.gauge("baton_kv_pages", kPagesHelp, labels_with("state", "quarantined"));
   step_seconds_ =
       &registry.histogram("baton_step_seconds", "Engine steps as the rank sees them", step_buckets(), labels_);
   computed_tokens_ = &registry.counter("baton_computed_tokens_total", "Rows computed in engine steps", labels_);
@@ -45,12 +39,28 @@ void RankMetrics::queue(std::string_view name, std::size_t depth) {
 void RankMetrics::pool(const KvPool& pool) {
   free_pages_->set(pool.free());
   leased_pages_->set(pool.leased());
-  cached_pages_->set(pool.cached());
   quarantined_pages_->set(pool.quarantined());
+  if (pool.has_cache()) {
+    cache(pool);
+  }
+}
+
+// Ranks whose pool has no cache do not show one.
+void RankMetrics::cache(const KvPool& pool) {
+  if (cached_pages_ == nullptr) {
+    cached_pages_ = &registry_->gauge("baton_kv_pages", kPagesHelp, labels_with("state", "cached"));
+    asked_ = &registry_->counter("baton_prefix_pages_asked_total",
+                                 "Whole pages of prompts that the prefix cache was asked for", labels_);
+    found_ = &registry_->counter("baton_prefix_pages_found_total",
+                                 "Of the pages asked for, those that need not be computed again", labels_);
+    evicted_ = &registry_->counter("baton_prefix_pages_evicted_total",
+                                   "Cached pages that were taken back for other uses", labels_);
+  }
   const CacheCounts& counts = pool.cache_counts();
-  prefix_asked_->add(counts.asked - counted_.asked);
-  prefix_found_->add(counts.found - counted_.found);
-  prefix_evicted_->add(counts.evicted - counted_.evicted);
+  cached_pages_->set(pool.cached());
+  asked_->add(counts.asked - counted_.asked);
+  found_->add(counts.found - counted_.found);
+  evicted_->add(counts.evicted - counted_.evicted);
   counted_ = counts;
 }
 

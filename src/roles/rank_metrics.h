@@ -29,6 +29,7 @@ class RankMetrics final {
   void retraction();                                     // baton_retractions_total
 
  private:
+  void cache(const KvPool& pool);
   Labels labels_with(std::string key, std::string value) const;
 
   MetricsRegistry* registry_;
@@ -36,16 +37,16 @@ class RankMetrics final {
   std::vector<std::pair<std::string, Gauge*>> queues_;  // a handful, looked through at every step
   Gauge* free_pages_;
   Gauge* leased_pages_;
-  Gauge* cached_pages_;
   Gauge* quarantined_pages_;
-  Counter* prefix_asked_;
-  Counter* prefix_found_;
-  Counter* prefix_evicted_;
-  CacheCounts counted_;  // what the three counters have of a pool's
   Histogram* step_seconds_;
   Counter* computed_tokens_;
   Counter* failures_;
   Counter* retractions_;
+  Gauge* cached_pages_ = nullptr;  // this and the next three only where there is a cache
+  Counter* asked_ = nullptr;
+  Counter* found_ = nullptr;
+  Counter* evicted_ = nullptr;
+  CacheCounts counted_;  // what the three counters have
 };
 
 }  // namespace baton

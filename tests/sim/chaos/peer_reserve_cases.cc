@@ -67,7 +67,9 @@ class SlowWrites final : public FaultPlan {
 void watch_metrics(bool copying, std::map<std::string, double>& largest) {
   NodeConfig config = test::small_node();
   config.copying = copying;
+  config.prefix_cache = copying;
   config.decode_pages = 14;
+  config.prefill_pages = 8;
   config.decode.admission.lookahead_tokens = 0;
   ToyEngineConfig engine;
   engine.page_tokens = 4;
@@ -80,7 +82,7 @@ void watch_metrics(bool copying, std::map<std::string, double>& largest) {
   const auto clients = [&]() -> Task<> {
     Scope scope(world.context, "clients");
     for (std::uint32_t i = 0; i < outcomes.size(); ++i) {
-      GenerationRequest request = world.request(9, 20, i);
+      GenerationRequest request = world.request(9, 20, i % 4);
       if (i == 5) {
         request.time_limit = milliseconds(1);
       }
