@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import csv
 import http.client
 import json
 import os
@@ -76,6 +77,12 @@ class BadInput(unittest.TestCase):
                 self.refused(*command, "--model", MODEL, "--trace", nowhere,
                              says=f"--trace: cannot write {nowhere}: No such file or directory")
                 self.refused(*command, "--model", MODEL, "--trace", folder, says="Is a directory")
+
+    def test_a_request_log_that_cannot_be_written_is_refused_before_the_model_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            nowhere = pathlib.Path(folder) / "none" / "requests.csv"
+            self.refused("serve", "--request-log", nowhere, says=f"--request-log: cannot write {nowhere}")
+            self.refused("serve", "--request-log", "requests.txt", says="ends in neither .csv nor .jsonl")
 
     def test_bad_settings_files_are_refused_with_their_line(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -277,6 +284,24 @@ class Serve(unittest.TestCase):
                 code, errors = server.end(signal.SIGINT)
                 self.assertEqual(code, 0, errors)
             self.assertGreaterEqual(steps_in(path)["decode/0"], 7)
+
+    def test_the_request_log_has_a_line_for_every_sample(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "requests.csv"
+            with Server("--request-log", path) as server:
+                body = {"prompt": "Hello", "max_tokens": 8, "ignore_eos": True, "n": 2}
+                self.assertEqual(server.request("POST", "/v1/completions", body)[0], 200)
+                code, errors = server.end(signal.SIGINT)
+                self.assertEqual(code, 0, errors)
+                self.assertIn(f"2 requests in {path}", errors)
+            with path.open() as file:
+                rows = list(csv.DictReader(file))
+            self.assertEqual([row["output_tokens"] for row in rows], ["8", "8"])
+            self.assertEqual([row["reason"] for row in rows], ["length", "length"])
+            for row in rows:
+                self.assertGreater(float(row["ttft_ms"]), 0)
+                self.assertGreater(float(row["e2e_ms"]), float(row["ttft_ms"]))
+                self.assertEqual((row["prefill_rank"], row["decode_rank"]), ("prefill/0", "decode/0"))
 
     def test_a_taken_port_is_said(self):
         with Server() as server:

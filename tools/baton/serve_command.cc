@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "roles/http/http_server.h"
+#include "roles/request_log_generator.h"
 #include "runtime/random.h"
 #include "runtime/scope.h"
 #include "runtime/task.h"
@@ -38,15 +40,17 @@ class Service final {
         trace_(pipeline.trace),
         pipeline_(pipeline, front_, metrics_),
         name_(server.served_name.empty() ? pipeline_.model_name() : server.served_name),
-        http_(front_, pipeline_.router(), served_model(), http_config(server, pipeline_.seed()), metrics_),
+        http_(front_, generator(), served_model(), http_config(server, pipeline_.seed()), metrics_),
         signals_(front_.executor(), SIGINT, SIGTERM),
         scope_(front_, "front") {}
 
   int run();
 
  private:
+  Generator& generator();
   ServedModel served_model();
   void announce() const;
+  void close_log();
 
   Task<> watch_signals();
   Task<> drain();
@@ -54,10 +58,12 @@ class Service final {
   void rank_failed(std::exception_ptr fault);
 
   const ServerSettings& settings_;
-  const std::string& trace_;  // a file's path, or empty
+  const std::string& trace_;         // a file's path, or empty
+  std::unique_ptr<RequestLog> log_;  // before the context: generations that are left write to it
   RealContext front_;
   MetricsRegistry metrics_;
   Pipeline pipeline_;
+  std::unique_ptr<LoggedGenerator> logged_;
   std::string name_;
   HttpServer http_;
   asio::basic_signal_set<Executor> signals_;
@@ -65,6 +71,15 @@ class Service final {
   TaskHandle drain_;
   int exit_code_ = kExitOk;
 };
+
+Generator& Service::generator() {
+  if (settings_.request_log.empty()) {
+    return pipeline_.router();
+  }
+  log_ = std::make_unique<RequestLog>(settings_.request_log);
+  logged_ = std::make_unique<LoggedGenerator>(front_, pipeline_.router(), *log_);
+  return *logged_;
+}
 
 ServedModel Service::served_model() {
   return {name_, pipeline_.tokenizer(), pipeline_.chat_template(), static_cast<std::int64_t>(std::time(nullptr)),
@@ -89,6 +104,7 @@ int Service::run() {
   front_.stop();  // run() still works until all of these have ended
   front_.run();
   if (exit_code_ == kExitFailed) {
+    log_.reset();
     std::fflush(nullptr);
     std::_Exit(kExitFailed);  // the other ranks may wait for the one that failed
   }
@@ -97,8 +113,16 @@ int Service::run() {
   if (!trace_.empty()) {
     write_trace(trace_, pipeline_.node().node().trace());
   }
+  close_log();
   scope_.rethrow_error();
   return exit_code_;
+}
+
+void Service::close_log() {
+  if (log_) {
+    log_->close();
+    fmt::print(stderr, "Request log: {} requests in {}\n", log_->records(), log_->path());
+  }
 }
 
 // The first signal lets running requests finish, the second ends them.
@@ -174,6 +198,7 @@ Command ServeCommand::command() {
       "  baton serve                                  the default model, one prefill and one decode rank\n"
       "  baton serve --model qwen.gguf --prefill 2 --decode 3 --port 8001\n"
       "  baton serve --trace trace.json               Ctrl-C writes it, for ui.perfetto.dev\n"
+      "  baton serve --request-log requests.csv       a line for every request\n"
       "  baton serve --print-settings > baton.toml    a file to edit, then: baton serve --config baton.toml\n"
       "  curl localhost:8000/v1/chat/completions -H 'Content-Type: application/json' \\\n"
       "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Hello!\"}], \"max_tokens\": 32}'";
@@ -184,6 +209,7 @@ Command ServeCommand::command() {
 
 int ServeCommand::run() {
   check(table_, pipeline_);
+  check(table_, server_);
   Service service(pipeline_, server_);
   return service.run();
 }

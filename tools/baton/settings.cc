@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "roles/request_log_fields.h"
 #include "runtime/errors.h"
 #include "tools/baton/trace_file.h"
 #include "tools/baton/values.h"
@@ -126,6 +127,10 @@ void add_settings(SettingTable& table, ServerSettings& settings) {
   table.add(duration_setting(
       {"drain-seconds", server, "TIME", "on the first Ctrl-C or SIGTERM: how long running requests may still take"},
       settings.drain));
+  table.add(text_setting({"request-log", "Diagnosis", "FILE",
+                          "a line for every request that has ended, with its times and tokens;\n"
+                          "CSV or JSONL by the file's name: .csv, .jsonl"},
+                         settings.request_log));
 }
 
 void add_settings(SettingTable& table, GenerateSettings& settings) {
@@ -175,6 +180,18 @@ void check(const SettingTable& table, const PipelineSettings& settings) {
   }
   if (const std::string reason = why_not_writable(settings.trace); !reason.empty()) {
     refuse(table, "trace", fmt::format("cannot write {}: {}", settings.trace, reason));
+  }
+}
+
+void check(const SettingTable& table, const ServerSettings& settings) {
+  if (settings.request_log.empty()) {
+    return;
+  }
+  if (!request_log_format(settings.request_log)) {
+    refuse(table, "request-log", fmt::format("{} ends in neither .csv nor .jsonl", settings.request_log));
+  }
+  if (const std::string reason = why_not_writable(settings.request_log); !reason.empty()) {
+    refuse(table, "request-log", fmt::format("cannot write {}: {}", settings.request_log, reason));
   }
 }
 

@@ -44,6 +44,7 @@ struct ServerSettings {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8000;
   Duration drain = std::chrono::seconds(30);
+  std::string request_log;  // file for a line of each request; empty: none
 };
 
 struct GenerateSettings {
@@ -68,6 +69,7 @@ void add_settings(SettingTable& table, GenerateSettings& settings);
 // Throws Error(invalid_argument) naming the setting and where it stands when one that was given has no use beside the
 // others, or two contradict each other.
 void check(const SettingTable& table, const PipelineSettings& settings);
+void check(const SettingTable& table, const ServerSettings& settings);
 void check(const SettingTable& table, const GenerateSettings& settings);
 
 // Where tools/fetch_model puts the default model: ${XDG_CACHE_HOME:-~/.cache}/baton/models/...
