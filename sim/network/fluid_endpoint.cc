@@ -41,7 +41,7 @@ class FluidEndpoint::Registered final {
 FluidWires::FluidWires(FluidTransfers& transfers, const Topology& topology, WriteRules rules,
                        std::function<void(const WriteSpan&)> ended)
     : transfers_(transfers), topology_(topology), rules_(std::move(rules)), ended_(std::move(ended)) {
-  BATON_CHECK(rules_.streaming == Streaming::chunk || (rules_.computing && rules_.layers > 0), rules_.layers);
+  BATON_CHECK(rules_.layers > 0);
 }
 
 FluidWires::~FluidWires() {
@@ -77,7 +77,7 @@ double FluidWires::bytes_of(const KvWrite& write) const noexcept {
 Load FluidWires::load_of(RankId from, const KvWrite& write) const {
   const RankId to = write.target.rank;
   Load load(topology_.path(from, to), bytes_of(write), topology_.setup(from, to, write.runs.size()));
-  if (rules_.streaming == Streaming::layer) {
+  if (rules_.computing) {
     load.ahead = [bytes = load.bytes, computing = rules_.computing(write), layers = rules_.layers](double rate) {
       return streamed_ahead(bytes, rate, computing, layers);
     };

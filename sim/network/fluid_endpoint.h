@@ -22,20 +22,15 @@
 
 namespace baton::sim {
 
-// chunk: a chunk's pages set out when its step has ended. layer: each layer's part sets out as soon as that layer has
-// been computed.
-enum class Streaming : std::uint8_t { chunk, layer };
-
 struct WriteRules {
   // What one page weighs on the network, in bytes; 0: what it takes in the arenas. A world whose arenas hold less than
   // the modelled cluster's do says so here.
   double page_bytes = 0.0;
 
-  Streaming streaming = Streaming::chunk;
-  std::uint32_t layers = 1;  // of the model
-
-  // How long the step that made these pages computed. Asked for with Streaming::layer only.
+  // How long the step that made these pages computed. Set: each layer's part sets out as soon as that layer has been
+  // computed (layer-wise streaming). Empty: all of them when the step has ended.
   std::function<Duration(const KvWrite&)> computing = {};
+  std::uint32_t layers = 1;  // of the model; used with `computing`
 };
 
 // One write from its posting to its arrival, for whoever keeps a history.

@@ -17,9 +17,9 @@ void demand(bool good, const std::string& message) {
   }
 }
 
-void check_speed(const char* field, double bytes_per_s) {
+void check_speed(const std::string& what, double bytes_per_s) {
   demand(std::isfinite(bytes_per_s) && bytes_per_s >= 0.0,
-         fmt::format("network: {} is {}, not a speed", field, bytes_per_s));
+         fmt::format("network: {} is {}, not a speed", what, bytes_per_s));
 }
 
 void check_time(const char* field, Duration duration) {
@@ -27,14 +27,18 @@ void check_time(const char* field, Duration duration) {
 }
 
 void check(const NetworkConfig& config) {
-  check_speed("nic_bytes_per_s", config.nic_bytes_per_s);
-  check_speed("nvlink_bytes_per_s", config.nvlink_bytes_per_s);
   check_speed("spine_bytes_per_s", config.spine_bytes_per_s);
-  check_time("nic_latency", config.nic_latency);
-  check_time("nvlink_latency", config.nvlink_latency);
+  check_time("latency", config.latency);
   check_time("per_message", config.per_message);
-  demand(config.infinite || config.nic_bytes_per_s > 0.0,
-         "network: nic_bytes_per_s is 0: nothing could be handed over");
+}
+
+void check(const RankPlace& place, bool infinite) {
+  const std::string name = to_string(place.rank);
+  demand(place.tp > 0, fmt::format("network: {} has a TP size of 0", name));
+  check_speed("nic_bytes_per_s of " + name, place.nic_bytes_per_s);
+  check_speed("nvlink_bytes_per_s of " + name, place.nvlink_bytes_per_s);
+  demand(infinite || place.nic_bytes_per_s > 0.0,
+         fmt::format("network: nic_bytes_per_s of {} is 0: it could hand nothing over", name));
 }
 
 }  // namespace
@@ -43,14 +47,14 @@ Topology::Topology(FluidNetwork& network, const NetworkConfig& config, const std
     : config_(config) {
   check(config_);
   for (const RankPlace& place : places) {
+    check(place, config_.infinite);
     const std::string name = to_string(place.rank);
-    demand(place.tp > 0, fmt::format("network: {} has a TP size of 0", name));
     Place entry;
     entry.place = place;
     if (!config_.infinite) {
-      entry.nic = add_ports(network, name + " nic", config_.nic_bytes_per_s * place.tp);
-      if (config_.nvlink_bytes_per_s > 0.0) {
-        entry.nvlink = add_ports(network, name + " nvlink", config_.nvlink_bytes_per_s * place.tp);
+      entry.nic = add_ports(network, name + " nic", place.nic_bytes_per_s);
+      if (place.nvlink_bytes_per_s > 0.0) {
+        entry.nvlink = add_ports(network, name + " nvlink", place.nvlink_bytes_per_s);
       }
     }
     demand(places_.emplace(place.rank, entry).second, fmt::format("network: {} has two places", name));
@@ -71,7 +75,7 @@ Topology::Ports Topology::add_ports(FluidNetwork& network, const std::string& na
 void Topology::add_spines(FluidNetwork& network) {
   std::map<std::uint32_t, double> nics;
   for (const auto& [rank, place] : places_) {
-    nics[place.place.group] += config_.nic_bytes_per_s * place.place.tp;
+    nics[place.place.group] += place.place.nic_bytes_per_s;
   }
   for (const auto& [group, speed] : nics) {
     if (config_.spine_bytes_per_s < speed) {
@@ -86,8 +90,8 @@ const Topology::Place& Topology::at(RankId rank) const {
   return found->second;
 }
 
-bool Topology::by_nvlink(const Place& from, const Place& to) const noexcept {
-  return config_.nvlink_bytes_per_s > 0.0 && from.place.node == to.place.node;
+bool Topology::by_nvlink(const Place& from, const Place& to) noexcept {
+  return from.place.node == to.place.node && from.place.nvlink_bytes_per_s > 0.0 && to.place.nvlink_bytes_per_s > 0.0;
 }
 
 Path Topology::path(RankId from_rank, RankId to_rank) const {
@@ -118,9 +122,8 @@ Path Topology::path(RankId from_rank, RankId to_rank) const {
 Duration Topology::setup(RankId from_rank, RankId to_rank, std::size_t runs) const {
   const Place& from = at(from_rank);
   const Place& to = at(to_rank);
-  const Duration latency = by_nvlink(from, to) ? config_.nvlink_latency : config_.nic_latency;
   const auto messages = static_cast<Duration::rep>(runs * pieces_per_port(from.place.tp, to.place.tp));
-  return latency + config_.per_message * messages;
+  return config_.latency + config_.per_message * messages;
 }
 
 std::uint32_t Topology::pieces(std::uint32_t from_tp, std::uint32_t to_tp) noexcept {

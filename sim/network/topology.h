@@ -3,9 +3,9 @@
 //   rank --nic out--> [spine up of its group --> spine down of the other's] --nic in--> rank
 //   rank --nvlink out--> nvlink in--> rank                                     within one node
 //
-// A rank of TP size t stands on t GPUs with a port each. Its ports are one link of t times the speed, and a hand-over
-// is one flow over it: between a TP-a and a TP-b rank it travels as max(a, b) pieces, spread evenly, so that no port is
-// busy while another of the same bundle idles. What that leaves out is a bundle that several ranks use unevenly.
+// A rank of TP size t stands on t GPUs with ports of their own. These are one link of their speed together, and a
+// hand-over is one flow over it: between a TP-a and a TP-b rank it travels as max(a, b) pieces, spread evenly, so that
+// no port is busy while another of the same bundle idles. What that leaves out is a bundle that is used unevenly.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,26 @@
 namespace baton::sim {
 
 struct NetworkConfig {
-  bool infinite = false;          // links carry any rate: a lower bound, where only latency and overhead are left
-  double nic_bytes_per_s = 50e9;  // of one GPU's share of NICs, each direction
-  double nvlink_bytes_per_s = 0;  // of one GPU, each direction; 0: ranks of one node meet over their NICs
-  double spine_bytes_per_s = 0;   // of one group, each direction; 0: the spine holds nobody up
-  Duration nic_latency{0};        // of a write, before its first byte moves
-  Duration nvlink_latency{0};
-  Duration per_message{0};  // overhead of one message at one port; those of a port follow each other
+  bool infinite = false;         // links carry any rate: a lower bound, where only latency and overhead are left
+  double spine_bytes_per_s = 0;  // of one group, each direction; 0: the spine holds nobody up
+  Duration latency{0};           // of a write, before its first byte moves
+  Duration per_message{0};       // overhead of one message at one port; those of a port follow each other
 };
 
-// Where a rank stands.
+// Where a rank stands, and the speed of all its ports together, each direction.
 struct RankPlace {
   RankId rank;
-  std::uint32_t node = 0;   // ranks of one node share NVLink
-  std::uint32_t group = 0;  // of the spine: leaf, rail or pod
-  std::uint32_t tp = 1;     // GPUs that each hold a part of the keys and values
+  std::uint32_t node = 0;         // ranks of one node share NVLink
+  std::uint32_t group = 0;        // of the spine: leaf, rail or pod
+  std::uint32_t tp = 1;           // GPUs that each hold a part of the keys and values
+  double nic_bytes_per_s = 0;     // above zero, unless the network is infinite
+  double nvlink_bytes_per_s = 0;  // to ranks of its node; 0: it talks to them over its NICs
 };
 
 class Topology final {
  public:
-  // Adds the links to the network. Throws Error(invalid_argument) naming the field: speeds below zero or not finite, no
-  // NIC speed, negative times, a rank twice, a TP size of zero.
+  // Adds the links to the network. Throws Error(invalid_argument) naming the field or the rank: speeds below zero or
+  // not finite, no NIC speed, negative times, a rank twice, a TP size of zero.
   Topology(FluidNetwork& network, const NetworkConfig& config, const std::vector<RankPlace>& places);
 
   // Both ranks have a place; a rank does not send to itself.
@@ -66,7 +65,7 @@ class Topology final {
   };
 
   const Place& at(RankId rank) const;
-  bool by_nvlink(const Place& from, const Place& to) const noexcept;
+  static bool by_nvlink(const Place& from, const Place& to) noexcept;
   static Ports add_ports(FluidNetwork& network, const std::string& name, double bytes_per_s);
   void add_spines(FluidNetwork& network);
 

@@ -22,6 +22,7 @@ struct Slo {
   std::optional<double> ttft_ms;
   std::optional<double> tpot_ms;  // holds for a request of a single token
   std::optional<double> e2e_ms;
+  double percentile = 90;  // of requests that must be good for the run to be
 
   bool met_by(const RequestRecord& record) const noexcept;
   bool any() const noexcept { return ttft_ms || tpot_ms || e2e_ms; }

@@ -31,6 +31,7 @@ struct RankUse {
   std::uint64_t output_tokens = 0;
   std::uint32_t pages = 0;  // of its pool
   std::uint32_t pages_used_max = 0;
+  std::optional<double> usd_per_gpu_hour;
 };
 
 // What one link carried.
@@ -100,9 +101,6 @@ struct RunResult {
   std::array<Duration, kCostLayers> by_layer{};
   Duration extrapolated{0};   // the part outside a measured grid
   Duration communication{0};  // the part spent in collectives
-
-  std::optional<double> gpu_hour_price;  // of one GPU; a currency of the user's
-  std::string currency = "USD";
 
   std::vector<Track> tracks;
   std::vector<TrackSpan> spans;

@@ -36,8 +36,7 @@ KvLayout tiny_layout() {
 
 NetworkConfig slow_network() {
   NetworkConfig config;
-  config.nic_bytes_per_s = 1e6;
-  config.nic_latency = milliseconds(2);
+  config.latency = milliseconds(2);
   return config;
 }
 
@@ -63,7 +62,7 @@ struct Bench {
   TimePoint when{};
 
   explicit Bench(const NetworkConfig& config, WriteRules rules = {})
-      : topology(network, config, {{kPrefill, 0, 0, 1}, {kDecode, 1, 0, 1}}),
+      : topology(network, config, {{kPrefill, 0, 0, 1, 1e6}, {kDecode, 1, 0, 1, 1e6}}),
         wires(transfers, topology, std::move(rules), [this](const WriteSpan& span) { spans.push_back(span); }),
         prefill_inner(hub.attach(context, prefill, nullptr)),
         decode_inner(hub.attach(context, decode, &target)),
@@ -126,7 +125,7 @@ class BlindEngine final : public Engine {
 class Cluster {
  public:
   explicit Cluster(NetworkConfig config)
-      : topology_(network_, config, {{kPrefill, 0, 0, 1}, {kDecode, 1, 0, 1}}),
+      : topology_(network_, config, {{kPrefill, 0, 0, 1, 1e6}, {kDecode, 1, 0, 1, 1e6}}),
         world_(
             node_config(), [](Context& context) { return std::make_unique<BlindEngine>(context); },
             [this](Context& context, Endpoint& inner) -> Endpoint& { return decorate(context, inner); }) {}
@@ -266,7 +265,6 @@ TEST_CASE("FluidEndpoint: layer-wise streaming leaves the last layer's part, or 
   CHECK(streamed_ahead(100, 1000, std::chrono::seconds(1), 1) == 0);
   WriteRules rules;
   rules.page_bytes = 1000;
-  rules.streaming = Streaming::layer;
   rules.layers = 4;
   rules.computing = [](const KvWrite&) -> Duration { return std::chrono::seconds(1); };
   Bench bench(slow_network(), std::move(rules));

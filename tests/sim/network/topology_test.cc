@@ -18,7 +18,7 @@ constexpr RankId kNeighbour{Role::decode, 0};
 constexpr RankId kFar{Role::decode, 1};
 
 std::vector<RankPlace> places() {
-  return {{kPrefill, 0, 0, 4}, {kNeighbour, 0, 0, 8}, {kFar, 1, 1, 2}};
+  return {{kPrefill, 0, 0, 4, 200e9, 1800e9}, {kNeighbour, 0, 0, 8, 400e9, 3600e9}, {kFar, 1, 1, 2, 100e9, 0}};
 }
 
 std::vector<std::string> names(const FluidNetwork& network, const Path& path) {
@@ -44,8 +44,6 @@ std::string error_of(const NetworkConfig& config, const std::vector<RankPlace>& 
 
 TEST_CASE("Topology: ranks of one node meet over NVLink, others over NICs and the spine of both groups") {
   NetworkConfig config;
-  config.nic_bytes_per_s = 50e9;
-  config.nvlink_bytes_per_s = 450e9;
   config.spine_bytes_per_s = 90e9;
   FluidNetwork network;
   const Topology topology(network, config, places());
@@ -71,7 +69,7 @@ TEST_CASE("Topology: both directions of a port are links of their own, and a spi
 TEST_CASE("Topology: in infinite mode only latency and overhead are left") {
   NetworkConfig config;
   config.infinite = true;
-  config.nic_latency = std::chrono::microseconds(5);
+  config.latency = std::chrono::microseconds(5);
   config.per_message = std::chrono::microseconds(1);
   FluidNetwork network;
   const Topology topology(network, config, places());
@@ -90,14 +88,13 @@ TEST_CASE("Topology: a hand-over between unequal TP sizes is max(a, b) pieces, s
 
 TEST_CASE("Topology: a bad network is refused by the name of what is wrong") {
   NetworkConfig config;
-  config.nic_bytes_per_s = 0;
-  CHECK(error_of(config, places()).find("nic_bytes_per_s") != std::string::npos);
-  config = {};
   config.spine_bytes_per_s = -1;
   CHECK(error_of(config, places()).find("spine_bytes_per_s is -1") != std::string::npos);
   config = {};
   config.per_message = Duration(-4);
   CHECK(error_of(config, places()).find("per_message is -4") != std::string::npos);
-  CHECK(error_of({}, {{kFar, 0, 0, 0}}).find("decode/1 has a TP size of 0") != std::string::npos);
-  CHECK(error_of({}, {{kFar, 0, 0, 1}, {kFar, 1, 0, 1}}).find("decode/1 has two places") != std::string::npos);
+  CHECK(error_of({}, {{kFar, 0, 0, 1, 0}}).find("nic_bytes_per_s of decode/1 is 0") != std::string::npos);
+  CHECK(error_of({}, {{kFar, 0, 0, 1, 1, -2}}).find("nvlink_bytes_per_s of decode/1 is -2") != std::string::npos);
+  CHECK(error_of({}, {{kFar, 0, 0, 0, 1}}).find("decode/1 has a TP size of 0") != std::string::npos);
+  CHECK(error_of({}, {{kFar, 0, 0, 1, 1}, {kFar, 1, 0, 1, 1}}).find("decode/1 has two places") != std::string::npos);
 }
