@@ -83,10 +83,11 @@ void check_not_revived(const std::vector<TraceEvent>& history, const Arrivals& a
 }
 
 // A rank ends its rooms at their deadline by itself, whether anybody tells it or not: after the step or write it is in.
-void check_overdue(const Scenario& scenario, const std::vector<TraceEvent>& history, Chronicle& chronicle) {
+void check_overdue(const Scenario& scenario, const std::vector<TraceEvent>& history,
+                   const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle) {
   std::map<std::uint32_t, TimePoint> deadlines;
   for (const ClientPlan& plan : scenario.clients) {
-    deadlines.emplace(plan.index, TimePoint{} + plan.arrival + plan.time_limit);
+    deadlines.emplace(plan.index, outcomes.at(plan.index).began + plan.time_limit);
   }
   for (const TraceEvent& event : history) {
     if (event.name != std::string_view("over")) {
@@ -147,7 +148,7 @@ void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& a
   if (memories_last(scenario)) {
     check_once(history, chronicle);
     check_not_revived(history, arrivals, chronicle);
-    check_overdue(scenario, history, chronicle);
+    check_overdue(scenario, history, outcomes, chronicle);
     check_order(history, chronicle);
   }
   if (ends_are_prompt(scenario)) {

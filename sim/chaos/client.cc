@@ -100,11 +100,10 @@ class Client final {
 
   void finish(const FinishEvent& event) {
     const TimePoint now = parts_.context.now();
-    if (now > began_ + order_.plan.time_limit) {
-      blame("deadline",
-            fmt::format(
-                "ended {} us after its deadline",
-                std::chrono::duration_cast<std::chrono::microseconds>(now - began_ - order_.plan.time_limit).count()));
+    const TimePoint latest = latest_end(parts_.scenario, began_ + order_.plan.time_limit);
+    if (now > latest) {
+      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(now - latest).count();
+      blame("deadline", fmt::format("ended {} us after its deadline", late));
     }
     parts_.outcome.ended = true;
     parts_.outcome.reason = event.reason;

@@ -18,6 +18,7 @@ namespace baton::chaos {
 // What a client needs. All of it outlives the client's task.
 struct ClientParts {
   Context& context;  // the front's
+  const Scenario& scenario;
   Chronicle& chronicle;
   ClientOutcome& outcome;
 };

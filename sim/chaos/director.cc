@@ -15,7 +15,7 @@ constexpr std::uint32_t kProbes = 4;
 constexpr std::uint64_t kOrderlyEnds = 4;  // one seed in so many
 constexpr std::uint32_t kLastClients = 6;
 constexpr Duration kLastPause = std::chrono::microseconds(250);  // between their arrivals
-constexpr std::uint32_t kFirstProbe = 1000;                      // their indices: after all clients'
+constexpr std::uint32_t kFirstOwn = 1000;                        // the director's clients: after all the scenario's
 
 }  // namespace
 
@@ -23,13 +23,12 @@ Task<> World::direct() {
   {
     Scope scope(front_, "clients");
     for (const ClientPlan& plan : scenario_.clients) {
-      ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
-      scope.spawn("client", run_client(parts, node_->router(plan.router % scenario_.routers), order(plan)));
-    }
-    for (const TimedFault& fault : scenario_.timed) {
-      scope.spawn("fault", play(fault));
+      scope.spawn("client", client(order(plan)));
     }
     co_await scope.join();
+  }
+  while (faults_open_ > 0) {
+    co_await fault_over_.wait();
   }
   mend();
   co_await drain("after the faults");
@@ -47,18 +46,12 @@ Task<> World::stop() {
   }
   Scope scope(front_, "last clients");
   if (scenario_.seed % (2 * kOrderlyEnds) == 0) {
-    const Duration now = front_.now() - TimePoint{};
     for (std::uint32_t i = 0; i < kLastClients; ++i) {
-      ClientPlan plan;
-      plan.index = kFirstProbe + kProbes + i;
-      plan.arrival = now + i * kLastPause;
-      plan.router = i;
-      plan.prompt_tokens = 10 + 8 * i;
-      plan.max_tokens = 8;
-      ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
+      ClientPlan plan = own_plan(kProbes + i, 10 + 8 * i, 8);
+      plan.arrival += i * kLastPause;
       ClientOrder what = order(plan);
       what.promise = Promise::an_end;
-      scope.spawn("client", run_client(parts, node_->router(i % scenario_.routers), std::move(what)));
+      scope.spawn("client", client(std::move(what)));
     }
   }
   scope.spawn("end", end_ranks());
@@ -79,24 +72,48 @@ Task<> World::end_ranks() {
   }
 }
 
+// The request of a client that the director sends itself, now.
+ClientPlan World::own_plan(std::uint32_t nth, std::uint32_t prompt_tokens, std::uint32_t max_tokens) const {
+  ClientPlan plan;
+  plan.index = kFirstOwn + nth;
+  plan.router = nth % scenario_.routers;
+  plan.arrival = front_.now() - TimePoint{};
+  plan.prompt_tokens = prompt_tokens;
+  plan.max_tokens = max_tokens;
+  plan.time_limit = std::chrono::seconds(2);
+  return plan;
+}
+
+Task<> World::client(ClientOrder what) {
+  const ClientParts parts{front_, scenario_, chronicle_, outcomes_[what.plan.index]};
+  Router& router = node_->router(what.plan.router % scenario_.routers);
+  return run_client(parts, router, std::move(what));
+}
+
+// On a context of its own, which no fault stops.
 Task<> World::play(TimedFault fault) {
-  co_await sleep_until(front_, TimePoint{} + fault.at);
+  co_await sleep_until(fate_, TimePoint{} + fault.at);
   begin_fault(fault);
-  co_await sleep_until(front_, front_.now() + fault.length);
+  co_await sleep_until(fate_, fate_.now() + fault.length);
   end_fault(fault);
+  front_.post([this] {
+    --faults_open_;
+    fault_over_.notify();
+  });
 }
 
 void World::begin_fault(const TimedFault& fault) {
   const auto found = ranks_.find(fault.rank);
-  if (fault.fault != Fault::partition && found == ranks_.end()) {
+  const bool front = fault.fault == Fault::freeze && fault.rank.role == Role::router;
+  if (fault.fault != Fault::partition && !front && found == ranks_.end()) {
     return;  // a smaller world does not have the rank
   }
-  chronicle_.injected({0, fault.fault, front_.now(), std::nullopt, fault.rank, fault.to});
+  chronicle_.injected({0, fault.fault, fate_.now(), std::nullopt, fault.rank, fault.to});
   switch (fault.fault) {
     case Fault::crash:
       return crash(fault.rank);
     case Fault::freeze:
-      return found->second->context.freeze(true);
+      return (front ? front_ : found->second->context).freeze(true);
     case Fault::partition:
       return network_.cut(fault.rank, fault.to, true);
     case Fault::slow:
@@ -112,6 +129,9 @@ void World::end_fault(const TimedFault& fault) {
   const auto found = ranks_.find(fault.rank);
   if (fault.fault == Fault::partition) {
     return network_.cut(fault.rank, fault.to, false);
+  }
+  if (fault.fault == Fault::freeze && fault.rank.role == Role::router) {
+    return front_.freeze(false);
   }
   if (found == ranks_.end()) {
     return;
@@ -164,13 +184,13 @@ void World::supervise() {
     if (rank->condemned && rank->up) {
       rank->condemned = false;
       crash(id);
-      front_scope_.spawn("restart", replace(id));
+      fate_scope_.spawn("restart", replace(id));
     }
   }
 }
 
 Task<> World::replace(RankId id) {
-  co_await sleep_until(front_, front_.now() + kRestartTime);
+  co_await sleep_until(fate_, fate_.now() + kRestartTime);
   bring_up(id);
 }
 
@@ -212,17 +232,9 @@ Task<> World::probe() {
   const Duration heard = 2 * scenario_.heartbeat + 2 * scenario_.latency + scenario_.delay_max + kRestartTime;
   co_await sleep_until(front_, front_.now() + heard);
   for (std::uint32_t i = 0; i < kProbes; ++i) {
-    ClientPlan plan;
-    plan.index = kFirstProbe + i;
-    plan.router = i % scenario_.routers;
-    plan.arrival = front_.now() - TimePoint{};
-    plan.prompt_tokens = 9 + 3 * i;
-    plan.max_tokens = 4;
-    plan.time_limit = std::chrono::seconds(2);
-    ClientParts parts{front_, chronicle_, outcomes_[plan.index]};
-    ClientOrder what = order(plan);
+    ClientOrder what = order(own_plan(i, 9 + 3 * i, 4));
     what.promise = Promise::success;
-    co_await run_client(parts, node_->router(plan.router), std::move(what));
+    co_await client(std::move(what));
   }
 }
 

@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
   // of a rank or a way, for a time
   crash,        // the rank is gone at once; a new one comes up at its place
   ghost_write,  // a write of a rank that crashed is applied after its death
-  freeze,       // nothing of the rank runs, its connections stay open
+  freeze,       // nothing of the rank runs, its connections stay open; a router's takes its whole front with it
   partition,    // one way: messages are lost, writes fail
   slow,         // every step of the rank takes longer
   step_failed,  // the engine's step throws

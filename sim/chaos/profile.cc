@@ -34,7 +34,7 @@ class Draw final {
   Random random_;
 };
 
-enum Stream : std::uint64_t { kNode = 1, kClient, kMessage, kWrite, kTimed, kScarce, kPatience };
+enum Stream : std::uint64_t { kNode = 1, kClient, kMessage, kWrite, kTimed, kScarce, kPatience, kFront };
 
 void draw_node(const Profile& profile, Scenario& scenario) {
   Draw draw(scenario.seed, kNode);
@@ -151,8 +151,16 @@ void draw_timed_faults(const Profile& profile, Scenario& scenario) {
     }
     scenario.timed.push_back(timed);
   };
+  Draw front(scenario.seed, kFront);
+  const bool front_freezes = front.chance(profile.crashes / 2);
+  if (front_freezes) {
+    TimedFault timed{Fault::freeze, {Role::router, 0}, {}, front.within(kSpanUs), {}};
+    timed.length = front.within(front.chance(0.5) ? 10'000 : 200'000);
+    scenario.timed.push_back(timed);
+  }
+  const bool alone = front_freezes && front.chance(0.5);
   // A dead rank is noticed by its missing heartbeats, and its memory can be fenced: not so inside of one process.
-  if (scenario.copying && scenario.heartbeat > Duration{0} && draw.chance(profile.crashes)) {
+  if (scenario.copying && scenario.heartbeat > Duration{0} && draw.chance(profile.crashes) && !alone) {
     for (std::uint32_t i = draw.between(1, 3); i > 0; --i) {
       constexpr std::array<Fault, 3> kKinds{Fault::crash, Fault::freeze, Fault::partition};
       const Fault kind = kKinds[draw.between(0, 2)];  // arguments are evaluated in no fixed order
@@ -207,7 +215,7 @@ const std::vector<Profile>& profiles() {
       make("network", "control messages and notices are lost, delayed, overtaken, duplicated, torn", 1, 0, 0, 0, 0, 0,
            0.3),
       make("writes", "writes of pages fail, tear, come late or unheard", 0, 1, 0, 0, 0.3, 0, 0),
-      make("crashes", "ranks die and return, freeze, lose each other", 0, 0.3, 1, 0, 0, 0, 0),
+      make("crashes", "ranks die and return, freeze, lose each other; the front freezes", 0, 0.3, 1, 0, 0, 0, 0),
       make("clients", "clients give up at any moment", 0, 0.3, 0, 0, 1, 0.3, 0.3),
       make("scarcity", "pages, places and queues run out; steps are slow or fail", 0, 0, 0, 0.5, 0.3, 1, 0.3),
       make("all", "any mix of the above", 0.4, 0.4, 0.3, 0.2, 0.4, 0.3, 0.25)};

@@ -30,15 +30,48 @@ bool scripted(const Scenario& scenario, auto harmless) {
   return !std::ranges::all_of(scenario.script, [&](const ScriptedFault& fault) { return harmless(fault.fault); });
 }
 
+bool is_of_front(const TimedFault& timed) {
+  return timed.fault == Fault::freeze && timed.rank.role == Role::router;
+}
+
+// A front that stands still loses nothing: what was sent to it waits.
+bool ranks_are_left_alone(const Scenario& scenario) {
+  return std::ranges::all_of(scenario.timed, is_of_front);
+}
+
+// For so long the front may stand still.
+Duration frozen(const Scenario& scenario) {
+  Duration sum{0};
+  for (const TimedFault& timed : scenario.timed) {
+    sum += is_of_front(timed) ? timed.length : Duration{0};
+  }
+  return sum;
+}
+
 }  // namespace
+
+TimePoint latest_end(const Scenario& scenario, TimePoint deadline) {
+  TimePoint latest = deadline;
+  for (bool again = true; again;) {
+    again = false;
+    for (const TimedFault& timed : scenario.timed) {
+      const TimePoint thaw = TimePoint{} + timed.at + timed.length;
+      if (is_of_front(timed) && TimePoint{} + timed.at <= latest && latest < thaw) {
+        latest = thaw;
+        again = true;
+      }
+    }
+  }
+  return latest;
+}
 
 Promise promise_of(const Scenario& scenario, const ClientPlan& plan) {
   if (!fits(scenario, plan)) {
     return Promise::refusal;
   }
-  if (plan.patience || !places_for_all(scenario) || !scenario.timed.empty() || scenario.control != MessageRates{} ||
-      scenario.notice.torn > 0 || scenario.notice.lost > kHealable || scenario.write.unheard > kHealable ||
-      scenario.write.failed > 0 || scenario.write.torn > 0) {
+  if (plan.patience || !places_for_all(scenario) || !ranks_are_left_alone(scenario) ||
+      scenario.control != MessageRates{} || scenario.notice.torn > 0 || scenario.notice.lost > kHealable ||
+      scenario.write.unheard > kHealable || scenario.write.failed > 0 || scenario.write.torn > 0) {
     return Promise::an_end;
   }
   const auto heals = [](Fault fault) {
@@ -47,7 +80,7 @@ Promise promise_of(const Scenario& scenario, const ClientPlan& plan) {
   };
   const bool undisturbed =
       scenario.notice == MessageRates{} && scenario.write == WriteRates{} && scenario.script.empty();
-  const bool in_time = plan.time_limit >= (undisturbed ? kPlenty : kHealing);
+  const bool in_time = plan.time_limit >= (undisturbed ? kPlenty : kHealing) + frozen(scenario);
   return in_time && !scripted(scenario, heals) ? Promise::success : Promise::an_end;
 }
 
@@ -55,7 +88,7 @@ bool ends_are_prompt(const Scenario& scenario) {
   const auto keeps_pace = [](Fault fault) {
     return fault != Fault::control_lost && fault != Fault::notice_lost && fault != Fault::write_unheard;
   };
-  return scenario.timed.empty() && scenario.control.lost == 0 && scenario.notice.lost == 0 &&
+  return ranks_are_left_alone(scenario) && scenario.control.lost == 0 && scenario.notice.lost == 0 &&
          scenario.write.unheard == 0 && !scripted(scenario, keeps_pace);
 }
 
@@ -66,7 +99,7 @@ bool ends_are_heard(const Scenario& scenario) {
 
 bool memories_last(const Scenario& scenario) {
   return std::ranges::all_of(scenario.timed, [](const TimedFault& timed) {
-    return timed.fault == Fault::slow || timed.fault == Fault::step_failed;
+    return timed.fault == Fault::slow || timed.fault == Fault::step_failed || is_of_front(timed);
   });
 }
 

@@ -13,6 +13,9 @@ enum class Promise : std::uint8_t {
 
 Promise promise_of(const Scenario& scenario, const ClientPlan& plan);
 
+// When a request with that deadline has ended at the latest: at once, or when the front that stood still goes on.
+TimePoint latest_end(const Scenario& scenario, TimePoint deadline);
+
 // Nothing that happens keeps a leg from hearing soon that its room is over.
 bool ends_are_prompt(const Scenario& scenario);
 

@@ -29,8 +29,8 @@ struct ClientPlan {
 // A fault of a rank or of a way between two, from `at` on for `length`.
 struct TimedFault {
   Fault fault = Fault::freeze;  // crash, freeze, partition, slow, step_failed (every step)
-  RankId rank{};
-  RankId to{};  // partition: the other end of the way
+  RankId rank{};                // a router's freeze is that of the front: of all routers, and of the clients on it
+  RankId to{};                  // partition: the other end of the way
   Duration at{0};
   Duration length{0};
   friend bool operator==(const TimedFault&, const TimedFault&) = default;

@@ -40,11 +40,14 @@ World::World(const Scenario& scenario, WorldModel model, std::size_t trace_event
       chronicle_(clock_, trace_events),
       front_(clock_, "front"),
       net_(clock_, "network"),
+      fate_(clock_, "fate"),
       network_(net_, scenario_, chronicle_),
       ledger_(chronicle_),
       wires_(network_, ledger_, chronicle_, scenario_),
       front_scope_(front_, "world"),
-      net_scope_(net_, "network") {
+      net_scope_(net_, "network"),
+      fate_scope_(fate_, "fate"),
+      fault_over_(front_, "faults") {
   NodeConfig config = node_config();
   config.trace_events = trace_events;
   NodeWorld world{
@@ -120,6 +123,13 @@ void World::run() {
     }
     front_scope_.spawn("director", direct());
   }
+  {
+    const Context::Inside inside(fate_);
+    faults_open_ = scenario_.timed.size();
+    for (const TimedFault& fault : scenario_.timed) {
+      fate_scope_.spawn("fault", play(fault));
+    }
+  }
   for (std::uint64_t events = 0; !over_ && !chronicle_.violation(); ++events) {
     if (!clock_.step()) {
       chronicle_.blame("deadlock", clock_.wait_report());
@@ -192,6 +202,7 @@ void World::tear_down() {
     rank->context.destroy_coroutines();
   }
   net_.destroy_coroutines();
+  fate_.destroy_coroutines();
   for (auto& [id, rank] : ranks_) {
     network_.set_dead(id, true);
     rank->scope.reset();

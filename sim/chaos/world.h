@@ -17,6 +17,7 @@
 
 #include "roles/node.h"
 #include "runtime/metrics.h"
+#include "runtime/pulse.h"
 #include "runtime/scope.h"
 #include "sim/chaos/afterthought.h"
 #include "sim/chaos/chaos_endpoint.h"
@@ -79,6 +80,8 @@ class World final {
   ClientOrder order(const ClientPlan& plan) const;
 
   Task<> direct();
+  ClientPlan own_plan(std::uint32_t nth, std::uint32_t prompt_tokens, std::uint32_t max_tokens) const;
+  Task<> client(ClientOrder what);
   Task<> play(TimedFault fault);
   void begin_fault(const TimedFault& fault);
   void end_fault(const TimedFault& fault);
@@ -99,6 +102,7 @@ class World final {
   Chronicle chronicle_;
   SimContext front_;
   SimContext net_;
+  SimContext fate_;  // where timed faults begin and end, and dead ranks are replaced
   Network network_;
   Ledger ledger_;
   Arrivals arrivals_;
@@ -108,10 +112,13 @@ class World final {
   std::vector<std::unique_ptr<ChaosLink>> links_;
   Scope front_scope_;
   Scope net_scope_;
+  Scope fate_scope_;
+  Pulse fault_over_;  // on the front: a timed fault has ended
   std::unique_ptr<Node> node_;
   std::map<std::uint32_t, ClientOutcome> outcomes_;  // references into it stay
   std::vector<TraceEvent> history_;
-  bool condemned_ = false;  // some rank is
+  std::size_t faults_open_ = 0;  // timed faults that have not ended
+  bool condemned_ = false;       // some rank is
   bool over_ = false;
 };
 

@@ -283,7 +283,7 @@ void check_faults(const Scenario& scenario, const toml::table& table, const std:
         Place{file, "rank"}.refuse(node, fmt::format("there is no {}", to_string(rank)));
       }
     }
-    if (!between && timed.rank.role == Role::router) {
+    if (!between && timed.fault != Fault::freeze && timed.rank.role == Role::router) {
       Place{file, "rank"}.refuse(node, fmt::format("a {} is of a prefill or decode rank", to_string(timed.fault)));
     }
   }

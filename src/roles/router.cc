@@ -8,6 +8,7 @@
 #include "model/kv/prefix_keys.h"
 #include "roles/sample.h"
 #include "runtime/mutants.h"
+#include "runtime/sleep.h"
 
 namespace baton {
 namespace {
@@ -191,8 +192,15 @@ void Router::expire_ranks() {
   }
 }
 
+// The context may have stood still: then what came in time lies in the inbox, or is about to be let in, which the yield
+// waits for. It counts before anybody is given up.
 Task<> Router::watch_deadlines() {
   for (;;) {
+    const bool due = std::min(deadlines_.next(), membership_.next()) <= context_.now();
+    if (due && !mutant(Mutant::router_judges_unread)) {
+      co_await yield(context_);
+      take_inbox();
+    }
     while (const std::optional<RoomId> id = deadlines_.expired(context_.now())) {
       saw(room_event::kDeadline, *id);
       end(*id, Failure(Errc::timeout, kOrigin, "the request's deadline passed"), std::nullopt);

@@ -95,6 +95,7 @@ class Router final : public Generator {
 
   Task<> live();
   Task<> listen();
+  void take_inbox();
   void take(RoomEvents message);
   void take(LegFailed message);
   void take(PrefillDone message);

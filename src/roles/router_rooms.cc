@@ -11,8 +11,21 @@
 namespace baton {
 
 Task<> Router::listen() {
-  while (std::optional<RouterMessage> message = co_await inbox_.recv()) {
+  for (;;) {
+    const bool something = co_await inbox_.wait_nonempty();
+    if (!something) {
+      co_return;
+    }
+    take_inbox();
+  }
+}
+
+void Router::take_inbox() {
+  while (std::optional<RouterMessage> message = inbox_.try_recv()) {
     std::visit([this](auto& body) { take(std::move(body)); }, *message);
+    if (mutant(Mutant::router_judges_unread)) {
+      return;
+    }
   }
 }
 

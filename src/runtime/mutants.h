@@ -7,48 +7,49 @@
 
 namespace baton {
 
-#define BATON_MUTANT_LIST(X)                                                                  \
-  /* model/kv */                                                                              \
-  X(pinned_pages_return)   /* a lease's end frees pages that are pinned */                    \
-  X(given_page_stays_free) /* the pool gives a page out that is leased already */             \
-  /* transport: the target's account */                                                       \
-  X(abandon_frees_pages)        /* an abandoned room's pages return at once */                \
-  X(failed_frees_pages)         /* a sender's `failed` is taken for its last word */          \
-  X(success_without_all_writes) /* the record alone completes a hand-over */                  \
-  X(duplicate_writes_count)     /* a write that comes twice counts twice */                   \
-  X(closed_keeps_quarantine)    /* the sender's last word frees nothing */                    \
-  X(peer_gone_without_fence)    /* pages of a dead sender return, its writes may land */      \
-  X(no_quarantine_probe)        /* a lost last word is never asked for */                     \
-  X(no_repeated_success)        /* a record that comes again after success is not answered */ \
-  /* transport: the sender */                                                                 \
-  X(closed_before_writes_end)    /* the last word leaves while a write is under way */        \
-  X(landing_opens_after_closed)  /* what was closed may be opened */                          \
-  X(probe_of_unknown_unanswered) /* a room that was never opened is never closed */           \
-  X(no_resend)                   /* a lost notice is never repeated */                        \
-  X(failed_write_counts)         /* a write that failed is announced all the same */          \
-  X(torn_record_passes)          /* a side record is believed without its checksum */         \
-  /* roles: prefill */                                                                        \
-  X(prefill_frees_during_step)   /* a failed room's pages return while a step writes them */  \
-  X(prefill_forgets_cancel)      /* a cancel that overtakes its job leaves no tombstone */    \
-  X(prefill_ignores_deadline)    /* a room whose cancel is lost stays for ever */             \
-  X(prefill_keeps_early_landing) /* a landing without a job stays for ever */                 \
-  X(prefill_pushes_partial_page) /* a page is sent before its last position is computed */    \
-  X(prefill_takes_job_twice)     /* a job that comes twice is taken twice */                  \
-  /* roles: decode */                                                                         \
-  X(decode_frees_during_step)      /* an aborted room gives its pages back during its step */ \
-  X(decode_forgets_cancel)         /* as prefill_forgets_cancel */                            \
-  X(decode_ignores_deadline)       /* as prefill_ignores_deadline */                          \
-  X(decode_runs_after_abort)       /* a room aborted during its transfer runs all the same */ \
-  X(decode_skips_first_token_test) /* the handed-over token is not tested for the end */      \
-  X(decode_never_retracts)         /* nobody gives pages back when they run out */            \
-  X(resume_without_keys)           /* a retracted request returns without its last page */    \
-  X(admission_ignores_retracted)   /* new requests overtake retracted ones for ever */        \
-  /* roles: router */                                                                         \
-  X(router_ignores_deadline)       /* a request whose legs are silent never ends */           \
-  X(router_takes_events_twice)     /* a duplicated message gives its tokens twice */          \
-  X(router_takes_events_unordered) /* a late message gives its tokens late */                 \
-  X(router_cancels_no_leg)         /* legs of an ended request are not told */                \
-  X(router_keeps_dead_instance)    /* a new instance does not replace the old one */          \
+#define BATON_MUTANT_LIST(X)                                                                                         \
+  /* model/kv */                                                                                                     \
+  X(pinned_pages_return)   /* a lease's end frees pages that are pinned */                                           \
+  X(given_page_stays_free) /* the pool gives a page out that is leased already */                                    \
+  /* transport: the target's account */                                                                              \
+  X(abandon_frees_pages)        /* an abandoned room's pages return at once */                                       \
+  X(failed_frees_pages)         /* a sender's `failed` is taken for its last word */                                 \
+  X(success_without_all_writes) /* the record alone completes a hand-over */                                         \
+  X(duplicate_writes_count)     /* a write that comes twice counts twice */                                          \
+  X(closed_keeps_quarantine)    /* the sender's last word frees nothing */                                           \
+  X(peer_gone_without_fence)    /* pages of a dead sender return, its writes may land */                             \
+  X(no_quarantine_probe)        /* a lost last word is never asked for */                                            \
+  X(no_repeated_success)        /* a record that comes again after success is not answered */                        \
+  /* transport: the sender */                                                                                        \
+  X(closed_before_writes_end)    /* the last word leaves while a write is under way */                               \
+  X(landing_opens_after_closed)  /* what was closed may be opened */                                                 \
+  X(probe_of_unknown_unanswered) /* a room that was never opened is never closed */                                  \
+  X(no_resend)                   /* a lost notice is never repeated */                                               \
+  X(failed_write_counts)         /* a write that failed is announced all the same */                                 \
+  X(torn_record_passes)          /* a side record is believed without its checksum */                                \
+  /* roles: prefill */                                                                                               \
+  X(prefill_frees_during_step)   /* a failed room's pages return while a step writes them */                         \
+  X(prefill_forgets_cancel)      /* a cancel that overtakes its job leaves no tombstone */                           \
+  X(prefill_ignores_deadline)    /* a room whose cancel is lost stays for ever */                                    \
+  X(prefill_keeps_early_landing) /* a landing without a job stays for ever */                                        \
+  X(prefill_pushes_partial_page) /* a page is sent before its last position is computed */                           \
+  X(prefill_takes_job_twice)     /* a job that comes twice is taken twice */                                         \
+  /* roles: decode */                                                                                                \
+  X(decode_frees_during_step)      /* an aborted room gives its pages back during its step */                        \
+  X(decode_forgets_cancel)         /* as prefill_forgets_cancel */                                                   \
+  X(decode_ignores_deadline)       /* as prefill_ignores_deadline */                                                 \
+  X(decode_runs_after_abort)       /* a room aborted during its transfer runs all the same */                        \
+  X(decode_skips_first_token_test) /* the handed-over token is not tested for the end */                             \
+  X(decode_never_retracts)         /* nobody gives pages back when they run out */                                   \
+  X(resume_without_keys)           /* a retracted request returns without its last page */                           \
+  X(admission_ignores_retracted)   /* new requests overtake retracted ones for ever */                               \
+  /* roles: router */                                                                                                \
+  X(router_ignores_deadline)       /* a request whose legs are silent never ends */                                  \
+  X(router_takes_events_twice)     /* a duplicated message gives its tokens twice */                                 \
+  X(router_takes_events_unordered) /* a late message gives its tokens late */                                        \
+  X(router_cancels_no_leg)         /* legs of an ended request are not told */                                       \
+  X(router_keeps_dead_instance)    /* a new instance does not replace the old one */                                 \
+  X(router_judges_unread)          /* a router that stood still gives up ranks whose heartbeats wait in its inbox */ \
   X(rank_ignores_its_end)          /* a rank that was given up goes on */
 
 enum class Mutant {

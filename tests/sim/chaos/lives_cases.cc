@@ -106,6 +106,19 @@ void legs_are_told() {
   play(scenario);
 }
 
+// The front stands still for some heartbeats. When it goes on, those of all ranks lie in its inbox.
+void front_stands_still() {
+  for (const int length : {15, 25, 32, 36, 39, 45, 300}) {
+    Scenario scenario = quiet_world(2, 2);
+    scenario.heartbeat = milliseconds(10);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      add_client(scenario, milliseconds(1 + 6 * i), 20, 40);
+    }
+    scenario.timed.push_back({Fault::freeze, {Role::router, 0}, {}, milliseconds(21), milliseconds(length)});
+    expect(failures(play(scenario)) == 0, "nobody is taken for dead");
+  }
+}
+
 // The last word of the hand-over and the word that the client has left reach decode in the same instant: it slept.
 void abort_meets_verdict() {
   Scenario scenario = quiet_world();
@@ -130,6 +143,8 @@ std::vector<NamedCase> lives_cases() {
       {"R10: decode stops at the deadline, though nobody calls the room off", "sglang#25561", decode_runs_alone},
       {"R11: a landing without a job is given back", "smg#2463", landing_without_a_job},
       {"R12: both legs of a request that ended are told", "sglang#19524", legs_are_told},
+      {"R14: a front that stood still takes nobody for dead whose heartbeats wait in its inbox",
+       "a router that was busy for a while", front_stands_still},
       {"R13: a request aborted as its hand-over completes does not run", "sglang#33507", abort_meets_verdict},
   };
 }

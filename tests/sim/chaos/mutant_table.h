@@ -56,6 +56,7 @@ inline constexpr MutantEntry kMutants[] = {
     BATON_ENTRY(router_takes_events_unordered, "R2", "network"),
     BATON_ENTRY(router_cancels_no_leg, "R12", "clients"),
     BATON_ENTRY(router_keeps_dead_instance, "T11", "crashes"),
+    BATON_ENTRY(router_judges_unread, "R14", "crashes"),
     BATON_ENTRY(rank_ignores_its_end, "T11c", "crashes"),
 };
 

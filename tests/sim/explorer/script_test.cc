@@ -95,6 +95,8 @@ TEST_CASE("script: settings that contradict each other are refused") {
   CHECK(refusal("clients = [{ max_tokens = 2, stop_after = 3 }]").starts_with("s.toml:1: stop_after: "));
   CHECK(refusal("timed = [{ fault = \"crash\", rank = \"prefill/2\" }]").starts_with("s.toml:1: rank: there is no"));
   CHECK(refusal("timed = [{ fault = \"crash\", rank = \"router/0\" }]").starts_with("s.toml:1: rank: a crash is of"));
+  CHECK(refusal("timed = [{ fault = \"freeze\", rank = \"router/0\" }]").empty());
+  CHECK(refusal("timed = [{ fault = \"freeze\", rank = \"router/1\" }]").starts_with("s.toml:1: rank: there is no"));
   CHECK(
       refusal("aggregated = true\ntimed = [{ fault = \"slow\", rank = \"decode/0\" }]").starts_with("s.toml:2: rank"));
   CHECK(refusal("timed = [{ fault = \"write_late\", rank = \"decode/0\" }]").starts_with("s.toml:1: fault: one of"));
