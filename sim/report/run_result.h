@@ -1,8 +1,8 @@
 // RunResult: all that a report says of one simulated run. The runner fills it in, the report only reads it.
 //
-//   runner --RequestRecords--> RequestTally \
-//          --gaps of tokens--> GapHistogram  +--> RunResult --> summary, summary.json, trace.json, report.html
-//          --ranks, links, samples, spans-- /
+//   runner --RequestRecords--> RequestTally --+
+//          --gaps of tokens--> GapHistogram --+--> RunResult --> summary, summary.json, trace.json, report.html
+//          --ranks, links, samples, spans ----+
 //
 // Plain values. What a run does not have stays empty and is left out of the reports.
 #pragma once
