@@ -115,6 +115,7 @@ void write_pool(Lines& lines, const PoolSpec& pool) {
     lines.number("graph_gib", pool.graph_gib);
     lines.number("collective_gib", pool.collective_gib);
   }
+  lines.whole("running_tokens", pool.running_tokens);
   lines.whole("step_tokens", pool.limits.step_tokens);
   lines.whole("step_sequences", pool.limits.step_sequences);
   lines.whole("running_max", pool.limits.running_max);

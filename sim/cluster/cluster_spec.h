@@ -60,12 +60,15 @@ struct PoolSpec {
   CostSpec cost;
   PoolLimits limits;
 
-  // Tokens of keys and values a rank holds: given, or what memory_fraction leaves (sim/cost/kv_capacity.h).
+  // Tokens of keys and values a rank holds: given, or what memory_fraction leaves (cluster_cost.h). Cached
+  // prefixes live in it as well.
   std::optional<std::uint64_t> kv_tokens;
   double memory_fraction = 0.9;
   double activation_gib = 0;  // per GPU, taken off before keys and values get the rest
   double graph_gib = 0;
   double collective_gib = 0;
+  // Tokens that each of running_max sequences is to have room for at the same time; 0: not checked.
+  std::uint32_t running_tokens = 0;
 
   bool prefix_cache = false;
 

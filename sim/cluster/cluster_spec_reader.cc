@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/errors.h"
+#include "sim/cluster/cluster_cost.h"
 #include "sim/cluster/cluster_spec.h"
 #include "sim/cost/data_file.h"
 #include "sim/cost/expert_skew.h"
@@ -200,6 +201,17 @@ void check_pool(TableReader& pool, const PoolSpec& spec) {
   }
 }
 
+void check_memory(TableReader& pool, const PoolSpec& spec) {
+  try {
+    const KvCapacity capacity = kv_capacity(spec);
+    if (spec.running_tokens > 0) {
+      require_room(capacity, spec.limits.running_max, spec.running_tokens);
+    }
+  } catch (const Error& error) {
+    pool.refuse(spec.kv_tokens ? "kv_tokens" : spec.running_tokens > 0 ? "running_tokens" : "hardware", error.what());
+  }
+}
+
 PoolSpec read_pool(TableReader pool, PoolRole role, const Shared& shared) {
   PoolSpec spec;
   spec.role = role;
@@ -215,10 +227,12 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const Shared& shared) {
   check_pool(pool, spec);
   read_setup(pool, spec);
   read_memory(pool, spec);
+  spec.running_tokens = pool.count_or("running_tokens", 0, {0, 1u << 24});
   spec.prefix_cache = pool.flag_or("prefix_cache", false);
   read_rates(pool, shared, spec);
   pool.finish();
   check_pool(pool, spec);
+  check_memory(pool, spec);
   return spec;
 }
 

@@ -85,6 +85,7 @@ std::vector<AllToAllLaw> read_all_to_all(TableReader& fitted_table, std::string_
 
 void read_fitted(TableReader table, HardwareSpec& spec) {
   Efficiency fitted;
+  fitted.fitted = true;
   spec.fitted_source = table.word("source");
   read_gemm(table.table("gemm"), fitted);
   if (const auto experts = table.table_or_none("experts")) {

@@ -41,6 +41,7 @@ struct AllToAllLaw {
 
 // What is reached of the data sheet. The default is all of it, at once: the pure roofline.
 struct Efficiency {
+  bool fitted = false;  // true: links reach their goodput, and hops between stages take time to start
   std::array<KernelEfficiency, kDtypes> gemm{};  // by Precision::compute()
   KernelEfficiency experts{};                    // grouped products of a mixture of experts
   bool has_experts = false;                      // false: experts run as gemm does
