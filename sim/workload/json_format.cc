@@ -123,6 +123,7 @@ class JsonFormat final : public RowFormat {
       refuse_field(place, layout_.blocks, boost::json::serialize(value), "a list of block ids is wanted");
     }
     request.block_tokens = block_tokens_;
+    request.blocks_of_output = layout_.blocks_of_output;
     request.blocks.reserve(ids->size());
     for (const boost::json::value& id : *ids) {
       if (const std::int64_t* number = id.if_int64()) {

@@ -119,20 +119,6 @@ std::unique_ptr<RowSource> open_file(const std::string& path, const TraceOptions
   return rows;
 }
 
-std::unique_ptr<RowSource> open_once(const std::string& path, const TraceOptions& options) {
-  auto rows = is_synthetic(path) ? open_synthetic(path, options) : open_file(path, options);
-  return std::make_unique<NotEmpty>(transform_rows(std::move(rows), options), path);
-}
-
-}  // namespace
-
-std::unique_ptr<RowSource> open_rows(const std::string& path, const TraceOptions& options) {
-  if (options.repeat == 1) {
-    return open_once(path, options);
-  }
-  return repeat_rows([path, options] { return open_once(path, options); }, options.repeat);
-}
-
 std::unique_ptr<RowSource> transform_rows(std::unique_ptr<RowSource> rows, const TraceOptions& options) {
   if (options.spread) {
     rows = spread_ticks(std::move(rows), options.spread_tick);
@@ -156,6 +142,32 @@ std::unique_ptr<RowSource> transform_rows(std::unique_ptr<RowSource> rows, const
     rows = first_rows(std::move(rows), *options.first);
   }
   return rows;
+}
+
+std::unique_ptr<RowSource> open_once(const std::string& path, const TraceOptions& options) {
+  auto rows = is_synthetic(path) ? open_synthetic(path, options) : open_file(path, options);
+  return std::make_unique<NotEmpty>(transform_rows(std::move(rows), options), path);
+}
+
+std::unique_ptr<RowSource> repeated(OpenRows open, std::uint64_t copies) {
+  return copies == 1 ? open() : repeat_rows(std::move(open), copies);
+}
+
+}  // namespace
+
+std::unique_ptr<RowSource> open_rows(const std::string& path, const TraceOptions& options) {
+  return repeated([path, options] { return open_once(path, options); }, options.repeat);
+}
+
+std::unique_ptr<RowSource> open_rows(const SyntheticSpec& spec, const TraceOptions& options) {
+  const std::string name = "the synthetic load";
+  check_synthetic(spec, name);
+  check_not_rows(name, options, "it");
+  check_not_rates(name, options, "it");
+  const auto open = [spec, options, name]() -> std::unique_ptr<RowSource> {
+    return std::make_unique<NotEmpty>(transform_rows(synthetic_rows(spec), options), name);
+  };
+  return repeated(open, options.repeat);
 }
 
 std::unique_ptr<RequestSource> as_requests(std::unique_ptr<RowSource> rows) {

@@ -12,6 +12,7 @@
 #include "sim/workload/lengths.h"
 #include "sim/workload/request.h"
 #include "sim/workload/row_source.h"
+#include "sim/workload/synthetic_spec.h"
 #include "sim/workload/trace_reader.h"
 #include "sim/workload/transforms.h"
 
@@ -41,8 +42,10 @@ struct TraceOptions {
 // (invalid_argument), also for an option that has no effect on this file, and at the end when no request came.
 std::unique_ptr<RowSource> open_rows(const std::string& path, const TraceOptions& options);
 
-// The transforms alone, and requests of any rows.
-std::unique_ptr<RowSource> transform_rows(std::unique_ptr<RowSource> rows, const TraceOptions& options);
+// The same for a synthetic load that is in no file; its seed is the spec's, whatever the options say.
+std::unique_ptr<RowSource> open_rows(const SyntheticSpec& spec, const TraceOptions& options);
+
+// Rows as requests, for a simulation to take.
 std::unique_ptr<RequestSource> as_requests(std::unique_ptr<RowSource> rows);
 
 // as_requests(open_rows(...)).

@@ -22,9 +22,8 @@ std::uint64_t full_block_tokens(const TraceRequest& request) noexcept {
   if (block == 0) {
     return 0;
   }
-  const std::uint64_t input = request.input_tokens;
-  const bool beyond_prompt = request.blocks.size() > (input + block - 1) / block;
-  const std::uint64_t covered = beyond_prompt ? input + request.output_tokens : input;
+  const std::uint64_t covered =
+      std::uint64_t{request.input_tokens} + (request.blocks_of_output ? request.output_tokens : 0U);
   return std::min<std::uint64_t>(request.blocks.size(), covered / block) * block;
 }
 

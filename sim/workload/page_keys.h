@@ -17,8 +17,8 @@
 
 namespace baton::sim {
 
-// The tokens at the start of a request's text that lie in full blocks: a multiple of block_tokens. Blocks beyond the
-// prompt are the output's. 0 where the trace says nothing about prefixes.
+// The tokens at the start of a request's text that lie in full blocks: a multiple of block_tokens. 0 where the trace
+// says nothing about prefixes.
 std::uint64_t full_block_tokens(const TraceRequest& request) noexcept;
 
 // One key for each page of `page_tokens` that lies wholly within the first `tokens` tokens and within full blocks, in

@@ -22,9 +22,10 @@ struct TraceRequest {
   std::uint32_t output_tokens = 0;  // 0: it failed or was turned away when the trace was taken
 
   // Equal ids mean equal tokens, block_tokens of them each, in order from the first token of the prompt; the last block
-  // may be partial. Where a trace knows them, the blocks of the output follow. See page_keys.h.
+  // may be partial. See page_keys.h.
   std::vector<std::uint64_t> blocks;
   std::uint32_t block_tokens = 0;  // 0: the trace says nothing about prefixes
+  bool blocks_of_output = false;   // the blocks go on with the output behind the prompt
 
   std::uint64_t session = 0;   // requests of one conversation; 0: none
   std::uint32_t turn = 0;      // place in the conversation, from 0

@@ -22,7 +22,7 @@ namespace baton::sim {
 namespace {
 
 constexpr double kRateMax = 1e7;
-constexpr double kCvMax = 100;
+constexpr double kCvMax = 1e5;  // clients that are silent for hours have hundreds
 
 struct Window {
   double begin = 0;  // seconds

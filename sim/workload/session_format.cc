@@ -91,6 +91,7 @@ class SessionFormat final : public RowFormat {
     add_tokens(place, "input_tok_ids", *input, request.input_tokens, hasher);
     const auto* output = find_field(object, "output_tok_ids");
     if (output != nullptr && output->is_array() && !output->get_array().empty()) {
+      request.blocks_of_output = true;
       add_tokens(place, "output_tok_ids", *output, request.output_tokens, hasher);
     }
   }

@@ -110,6 +110,7 @@ class SyntheticRows final : public RowSource {
 
   void name_blocks(TraceRequest& request) const {
     request.block_tokens = spec_.block_tokens;
+    request.blocks_of_output = true;
     const std::uint64_t tokens = std::uint64_t{request.input_tokens} + request.output_tokens;
     const std::uint64_t blocks = (tokens + spec_.block_tokens - 1) / spec_.block_tokens;
     const std::uint64_t shared = prefix_ / spec_.block_tokens;

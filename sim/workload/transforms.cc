@@ -114,13 +114,13 @@ void cap(TraceRequest& request, const LengthCaps& caps) {
   if (caps.output) {
     request.output_tokens = std::min(request.output_tokens, *caps.output);
   }
-  if (caps.input) {
-    request.input_tokens = std::min(request.input_tokens, *caps.input);
+  if (caps.input && *caps.input < request.input_tokens) {
+    request.input_tokens = *caps.input;
+    request.blocks_of_output = false;  // they stood behind the whole prompt
   }
   if (request.block_tokens > 0) {
-    // The output's blocks are only right behind the whole prompt, and the last of them may be partial now: what counts
-    // as full follows from the lengths (page_keys.h).
-    const std::uint64_t tokens = std::uint64_t{request.input_tokens} + request.output_tokens;
+    const std::uint64_t tokens =
+        std::uint64_t{request.input_tokens} + (request.blocks_of_output ? request.output_tokens : 0U);
     const std::uint64_t blocks = (tokens + request.block_tokens - 1) / request.block_tokens;
     request.blocks.resize(std::min<std::uint64_t>(request.blocks.size(), blocks));
   }

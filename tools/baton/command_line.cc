@@ -165,6 +165,9 @@ int run_command_line(int argc, const char* const* argv, std::vector<Command>& co
     if (command.positional != nullptr) {
       entry.app->add_option(command.positional_name, *command.positional, command.positional_help)->required();
     }
+    if (command.positionals != nullptr) {
+      entry.app->add_option(command.positional_name, *command.positionals, command.positional_help)->required();
+    }
     if (command.table != nullptr) {
       add_flags(entry);
     }

@@ -20,8 +20,9 @@ struct Command {
   std::string summary;                // one line
   std::string examples;               // shown below the flags
   SettingTable* table = nullptr;      // null: takes no settings. With one it also takes --config FILE.toml
-  std::string* positional = nullptr;  // null: takes none
-  std::string positional_name;        // "FILE"
+  std::string* positional = nullptr;  // null: takes none, or several
+  std::vector<std::string>* positionals = nullptr;  // in place of it, for one or more
+  std::string positional_name;                      // "FILE"
   std::string positional_help;
   std::function<int()> run;  // returns the exit code; Error(invalid_argument), (bad_file), (not_found) become 2
 };

@@ -64,6 +64,7 @@ TEST_CASE("page_keys: a partial last block is never shared") {
 TEST_CASE("page_keys: blocks of the output fill the block that the prompt left open") {
   TraceRequest request = request_of(20, {1, 2, 3}, 16);
   request.output_tokens = 14;
+  request.blocks_of_output = true;
   CHECK(full_block_tokens(request) == 32);
   CHECK(page_keys(request, 16, 34).size() == 2);
   CHECK(prompt_page_keys(request, 16).size() == 1);
