@@ -91,6 +91,7 @@ void write_setup(Lines& lines, const StepSetup& setup) {
   lines.whole("dp", setup.parallel.dp);
   lines.word("all_to_all", setup.all_to_all == AllToAll::normal ? "normal" : "low_latency");
   lines.number("expert_skew", setup.expert_skew);
+  lines.number("wire_slowdown", setup.wire_slowdown);
   lines.whole("redundant_experts", setup.redundant_experts);
   lines.word("overlap", setup.two_batch_overlap ? "two_batch" : "none");
   lines.number("overlap_efficiency", setup.overlap_efficiency);

@@ -141,6 +141,7 @@ void read_setup(TableReader& pool, PoolSpec& spec) {
   setup.all_to_all = pool.choice_or("all_to_all", usual, kModes);
   setup.two_batch_overlap = pool.choice_or("overlap", false, kOverlaps);
   setup.overlap_efficiency = pool.number_or("overlap_efficiency", 1, {0, 1});
+  setup.wire_slowdown = pool.number_or("wire_slowdown", 1, {1, 100});
   setup.host_overhead = duration_of(pool.number_or("host_overhead_us", 0, kMicroseconds), 1e3);
   setup.layer_gap = duration_of(pool.number_or("layer_gap_us", 0, kMicroseconds), 1e3);
   read_graph_batches(pool, setup.graph_batches);

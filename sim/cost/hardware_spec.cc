@@ -16,13 +16,28 @@ constexpr NumberRange kShare{0.001, 1};
 constexpr NumberRange kMicroseconds{0, 1e6};
 constexpr NumberRange kGbytesPerS{0.001, 1e6};
 
-KernelEfficiency read_kernel(TableReader table) {
+KernelEfficiency kernel_fields(TableReader& table) {
   KernelEfficiency kernel;
   kernel.compute = table.number("compute", kShare);
   kernel.memory = table.number("memory", kShare);
   kernel.start = kMicro * table.number("start_us", kMicroseconds);
+  return kernel;
+}
+
+KernelEfficiency read_kernel(TableReader table) {
+  const KernelEfficiency kernel = kernel_fields(table);
   table.finish();
   return kernel;
+}
+
+std::optional<ExpertEfficiency> read_experts(std::optional<TableReader> table) {
+  if (!table) {
+    return std::nullopt;
+  }
+  ExpertEfficiency experts{kernel_fields(*table), 0};
+  experts.group_token = 1e-9 * table->number_or("group_token_ns", 0, {0, 1e6});
+  table->finish();
+  return experts;
 }
 
 // Formats without a fit of their own take that of bf16.
@@ -88,10 +103,8 @@ void read_fitted(TableReader table, HardwareSpec& spec) {
   fitted.fitted = true;
   spec.fitted_source = table.word("source");
   read_gemm(table.table("gemm"), fitted);
-  if (const auto experts = table.table_or_none("experts")) {
-    fitted.experts = read_kernel(*experts);
-    fitted.has_experts = true;
-  }
+  fitted.experts = read_experts(table.table_or_none("experts"));
+  fitted.bulk_experts = read_experts(table.table_or_none("bulk_experts"));
   read_attention(table, fitted);
   fitted.all_reduce = read_all_reduce(table);
   fitted.normal = read_all_to_all(table, "all_to_all_normal");

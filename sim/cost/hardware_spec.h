@@ -22,6 +22,12 @@ struct KernelEfficiency {
   double start = 0;  // seconds per kernel
 };
 
+// Grouped products of experts: besides their own time, what every token of the group costs that is laid out for them.
+struct ExpertEfficiency {
+  KernelEfficiency kernel;
+  double group_token = 0;  // seconds
+};
+
 // An all-reduce among `gpus` within one NVLink domain: latency + bytes / bytes_per_s, bytes being the reduced buffer.
 struct AllReduceLaw {
   std::uint32_t gpus = 0;
@@ -43,8 +49,8 @@ struct AllToAllLaw {
 struct Efficiency {
   bool fitted = false;  // true: links reach their goodput, and hops between stages take time to start
   std::array<KernelEfficiency, kDtypes> gemm{};  // by Precision::compute()
-  KernelEfficiency experts{};                    // grouped products of a mixture of experts
-  bool has_experts = false;                      // false: experts run as gemm does
+  // Grouped products of experts behind a low-latency and behind a bulk all-to-all; without one, as gemm.
+  std::optional<ExpertEfficiency> experts, bulk_experts;
 
   // Attention over prompts reaches prefill * L / (L + prefill_tokens) of the peak at sequence length L.
   double prefill = 1;

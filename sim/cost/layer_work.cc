@@ -67,15 +67,17 @@ ProductWork head(const ModelSpec& model, const Precision& precision, std::uint32
 AttentionWork prefill_attention(const ModelSpec& model, const Precision& precision, std::uint32_t tp) {
   const double heads = static_cast<double>(model.heads) / tp;
   if (model.attention == AttentionKind::latent) {
-    return {2 * heads * (model.nope_dim + model.rope_dim + model.value_dim), model.kv_layer_bytes(precision.kv)};
+    return {2 * heads * (model.nope_dim + model.rope_dim + model.value_dim), model.kv_layer_bytes(precision.kv), 0};
   }
-  return {4 * heads * model.head_dim, bytes_of(precision.kv) * 2 * kv_heads_held(model, tp) * model.head_dim};
+  return {4 * heads * model.head_dim, bytes_of(precision.kv) * 2 * kv_heads_held(model, tp) * model.head_dim, 0};
 }
 
 AttentionWork decode_attention(const ModelSpec& model, const Precision& precision, std::uint32_t tp) {
   if (model.attention == AttentionKind::latent) {
     const double heads = static_cast<double>(model.heads) / tp;
-    return {2 * heads * (2.0 * model.kv_rank + model.rope_dim), model.kv_layer_bytes(precision.kv)};
+    const double widths = heads * (2.0 * model.kv_rank + model.rope_dim);
+    // Written by one kernel and read by the next, in two bytes.
+    return {2 * widths, model.kv_layer_bytes(precision.kv), 2 * 2 * widths};
   }
   return prefill_attention(model, precision, tp);
 }

@@ -23,10 +23,12 @@ struct ProductWork {
   double bytes_of(double tokens) const noexcept { return weight_bytes + tokens * bytes; }
 };
 
-// Attention proper: FLOPs = pairs * flops_per_pair, bytes = context tokens * bytes_per_context.
+// Attention proper: FLOPs = pairs * flops_per_pair, bytes = context tokens * bytes_per_context, and for each row what
+// goes through memory around it (the queries and outputs of absorbed latent attention are 4.5 times as wide as others).
 struct AttentionWork {
   double flops_per_pair = 0;
   double bytes_per_context = 0;
+  double bytes_per_row = 0;
 };
 
 // `tp`: GPUs that split the heads and widths. The down-projections of latent attention are not split, nor are its

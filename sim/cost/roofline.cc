@@ -96,6 +96,7 @@ void Roofline::set_attention(const StepSetup& setup, const Efficiency& efficienc
   prefill_half_ = efficiency.prefill_tokens;
   decode_pair_ = decode.flops_per_pair / (efficiency.prefill * flops);
   decode_context_ = decode.bytes_per_context / (reached * bytes);
+  decode_row_ = decode.bytes_per_row / (efficiency.gemm[index_of(Dtype::bf16)].memory * bytes);
   decode_start_ = efficiency.decode_start;
   const ModelSpec& model = setup.model;
   full_share_ = static_cast<double>(model.layers - model.windowed_layers()) / model.layers;
@@ -109,7 +110,9 @@ void Roofline::set_experts(const StepSetup& setup, const Efficiency& efficiency)
   }
   const Dtype compute = setup.precision.compute();
   const KernelEfficiency& gemm = efficiency.gemm[index_of(compute)];
-  const KernelEfficiency& grouped = efficiency.has_experts ? efficiency.experts : gemm;
+  const auto& fit = setup.all_to_all == AllToAll::normal ? efficiency.bulk_experts : efficiency.experts;
+  const KernelEfficiency& grouped = fit ? fit->kernel : gemm;
+  expert_group_ = fit ? fit->group_token : 0;
   const WeightSplit split = weight_split(setup);
   expert_ = product_time(one_expert(model, setup.precision, split.expert_split), setup.hardware, grouped, compute);
   ProductTime shared =
@@ -228,7 +231,7 @@ double Roofline::experts(double group_tokens) const noexcept {
   const double reached = whole < reached_.size() ? reached_[whole] : 1;
   const double compute = rows * expert_.flop;
   const double memory = experts_held_ * reached * expert_.weight + rows * expert_.byte;
-  return expert_.start + std::max(compute, memory);
+  return expert_.start + group_tokens * expert_group_ + std::max(compute, memory);
 }
 
 }  // namespace baton::sim

@@ -73,7 +73,8 @@ class Roofline final {
                             ? 1
                             : static_cast<double>(load.decode_tokens) / load.decode_sequences;
     const double full = context * std::max(rows * decode_pair_, decode_context_);
-    return decode_start_ + (window_ == 0 ? full : windowed_decode(load, share, rows, full));
+    return decode_start_ + share * load.decode_tokens * decode_row_ +
+           (window_ == 0 ? full : windowed_decode(load, share, rows, full));
   }
   double windowed_decode(const StepLoad& load, double share, double rows, double full) const noexcept;
 
@@ -81,10 +82,11 @@ class Roofline final {
   double shared_tokens_ = 1;  // of the rank's tokens, those one GPU runs through the shared experts
 
   double prefill_pair_ = 0, prefill_context_ = 0, prefill_start_ = 0, prefill_half_ = 0;
-  double decode_pair_ = 0, decode_context_ = 0, decode_start_ = 0;
+  double decode_pair_ = 0, decode_context_ = 0, decode_row_ = 0, decode_start_ = 0;
   double full_share_ = 1;  // of the layers, those that see the whole context
   double window_ = 0;
 
+  double expert_group_ = 0;      // seconds for each token of the group, wherever it goes
   double expert_rows_ = 0;       // rows of the most loaded GPU per token of the group
   double experts_held_ = 0;      // routed experts on one GPU
   std::vector<double> reached_;  // [T]: share of the experts that T tokens of the group reach; all beyond its end

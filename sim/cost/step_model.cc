@@ -178,9 +178,11 @@ auto StepModel<Source>::mixture_wire(const Group& group) const -> Part {
     return part;
   }
   // Reduce-scatter after attention and all-gather before the next together move what one all-reduce does.
-  part.add(roofline_.all_reduce(group.tokens_max));
-  part.add(source_.dispatch(group.tokens_max));
-  part.add(source_.combine(group.tokens_max));
+  part.add(roofline_.all_reduce(group.tokens_max));  // Who has the most loaded experts receives and returns the most.
+  Part moved;
+  moved.add(source_.dispatch(group.tokens_max * setup_.expert_skew));
+  moved.add(source_.combine(group.tokens_max * setup_.expert_skew));
+  part.add(moved, setup_.wire_slowdown);
   return part;
 }
 
@@ -296,8 +298,9 @@ std::string StepModel<Source>::describe() const {
       fmt::format("source = {}\n", base_ == CostLayer::fitted ? setup_.hardware.fitted_source : setup_.hardware.source);
   if (setup_.model.is_mixture()) {
     text += fmt::format(
-        "expert_skew = {}\nredundant_experts = {}\nall_to_all = {}\noverlap = {}\n", setup_.expert_skew,
-        setup_.redundant_experts, setup_.all_to_all == AllToAll::normal ? "normal" : "low latency",
+        "expert_skew = {}\nwire_slowdown = {}\nredundant_experts = {}\nall_to_all = {}\noverlap = {}\n",
+        setup_.expert_skew, setup_.wire_slowdown, setup_.redundant_experts,
+        setup_.all_to_all == AllToAll::normal ? "normal" : "low latency",
         setup_.two_batch_overlap ? fmt::format("two batches, {} of it", setup_.overlap_efficiency) : "none");
   }
   return text;

@@ -4,10 +4,18 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/cluster/cluster_cost.h"
+#include "sim/cost/data_file.h"
 #include "tests/sim/cost/error_text.h"
 
 namespace baton::sim {
 namespace {
+
+constexpr const char* kExamples[] = {
+    "examples/clusters/deepseek.toml",      "examples/clusters/distserve-opt66b.toml",
+    "examples/clusters/llama70b-8p8d.toml", "examples/clusters/lmsys-96h100.toml",
+    "examples/clusters/vllm-rtx4090.toml",  "examples/clusters/vllm-rtxpro6000.toml",
+};
 
 constexpr const char* kSmall = R"(name = "small"
 model = "llama-3.1-8b"
@@ -32,7 +40,7 @@ std::string with(const std::string& line, const std::string& instead) {
 }
 
 TEST_CASE("ClusterSpec: the effective configuration reads back as the same cluster") {
-  for (const char* path : {"examples/clusters/llama70b-8p8d.toml"}) {
+  for (const char* path : kExamples) {
     CAPTURE(path);
     const ClusterSpec spec = read_cluster(path);
     const std::string effective = spec.effective();
@@ -41,6 +49,32 @@ TEST_CASE("ClusterSpec: the effective configuration reads back as the same clust
     CHECK(again.hash() == spec.hash());
     CHECK(spec.hash().size() == 16);
   }
+}
+
+TEST_CASE("ClusterSpec: every example has cost models and room for keys and values") {
+  for (const char* path : kExamples) {
+    CAPTURE(path);
+    const ClusterSpec spec = read_cluster(path);
+    StepLoad load;
+    load.add_decode(100);
+    CHECK(make_cost_model(spec.decode)->cost(load).total > Duration{});
+    CHECK(kv_capacity(spec.decode).tokens > 10'000);
+    if (spec.prefill) {
+      StepLoad prompt;
+      prompt.add_prefill(100, 0, true);
+      CHECK(make_cost_model(*spec.prefill)->cost(prompt).total > Duration{});
+      CHECK(kv_capacity(*spec.prefill).tokens > 10'000);
+    }
+  }
+}
+
+TEST_CASE("ClusterSpec: the 96-GPU decode of 256 sequences is refused at 4 k, with the arithmetic") {
+  const std::string path = "examples/clusters/lmsys-96h100.toml";
+  std::string text = read_text_file(path);
+  text.replace(text.find("running_tokens = 2100"), 21, "running_tokens = 4100");
+  const std::string refusal = error_text([&] { parse_cluster(text, path); });
+  CHECK(contains(refusal, "decode.running_tokens: 256 sequences of 4100 tokens need 1049600 tokens"));
+  CHECK(contains(refusal, "0.835 * 80.00 GiB"));
 }
 
 TEST_CASE("ClusterSpec: names are resolved and links default to what the GPUs of a rank have") {
