@@ -175,9 +175,11 @@ ClientOrder World::order(const ClientPlan& plan) const {
   order.plan = plan;
   GenerationRequest& request = order.request;
   Random random = Random(scenario_.seed).fork(1000 + plan.index);
+  std::vector<TokenId> prompt;
   for (std::uint32_t i = 0; i < plan.prompt_tokens; ++i) {
-    request.prompt.push_back(static_cast<TokenId>(random.uniform(model_.vocab)));
+    prompt.push_back(static_cast<TokenId>(random.uniform(model_.vocab)));
   }
+  request.prompt = std::move(prompt);
   request.sampling.seed = plan.index;
   request.stop.max_tokens = plan.max_tokens;
   request.time_limit = plan.time_limit;

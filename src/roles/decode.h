@@ -123,6 +123,16 @@ class DecodeRank final {
   void say(DecodeRoom& room, GenerationEvent event);
   void flush_events();
 
+  // decode_rounds.cc: several steps in a row
+  struct RoundStep;
+  std::uint32_t rounds_ahead(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows) const;
+  void reserve_rounds(RoundStep& step, StepBatch& batch);
+  void settle_rounds();
+  void account(RoundStep& step, std::uint32_t rounds);
+  void end_rounds(RoundStep& step, const StepResult& result);
+  bool accept_tokens(DecodeRoom& room, const RoundStep& step, std::size_t index,
+                     const std::shared_ptr<const std::vector<TimePoint>>& ends);
+
   // decode_retract.cc: when pages run out
   Task<> make_room();
   Task<> retract(DecodeRoom& room);
@@ -157,6 +167,7 @@ class DecodeRank final {
   Pulse work_;                                       // the step loop looks again
   Pulse deadline_;                                   // the deadline watch looks again
   Pulse room_gone_;                                  // run() looks whether all is over
+  RoundStep* round_step_ = nullptr;                  // several rounds under way
   std::uint64_t steps_ = 0;
   std::uint64_t forced_retraction_ = 0;  // the step of the last one
   bool stopping_ = false;

@@ -23,6 +23,7 @@ void DecodeRank::admit_some() {
   if (prealloc_.empty()) {
     return;
   }
+  settle_rounds();
   std::vector<policy::ActiveRequest> active = active_requests();
   const std::vector<policy::ActiveRequest> retracted = retracted_requests();
   while (!prealloc_.empty()) {
@@ -94,6 +95,7 @@ Task<> DecodeRank::await_transfer(DecodeRoom& room, TransferId id) {
   if (room.failure && !mutant(Mutant::decode_runs_after_abort)) {
     co_return close(room);
   }
+  settle_rounds();
   room.computed = room.tokens();
   room.prefill = arrival.record.times;
   room.cached_tokens = arrival.record.cached_tokens;

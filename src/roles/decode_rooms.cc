@@ -23,6 +23,9 @@ void DecodeRank::fail(DecodeRoom& room, Failure cause) {
   if (room.failure) {
     return;
   }
+  if (room.busy) {
+    settle_rounds();
+  }
   room.failure = std::move(cause);
   parts_.metrics.failure();
   if (room.needs_prefill()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "roles/decode.h"
+#include "roles/round_step.h"
 #include "runtime/mutants.h"
 
 namespace baton {
@@ -21,12 +22,21 @@ Task<> DecodeRank::generate() {
     }
     const TimePoint began = parts_.context.now();
     parts_.trace.begin(began, parts_.self.rank, "step", steps_, rooms.size());
+    RoundStep step(rooms, rounds_ahead(rooms, rows));
+    reserve_rounds(step, batch);
     StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+    round_step_ = nullptr;
     parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", steps_);
-    ++steps_;
-    end_step(rooms, rows, result);
+    if (step.rounds.taken()) {
+      const std::uint32_t rounds = step.rounds.planned();
+      parts_.metrics.step((parts_.context.now() - began) / rounds, rounds);
+      end_rounds(step, result);
+    } else {
+      ++steps_;
+      end_step(rooms, rows, result);
+      parts_.metrics.step(parts_.context.now() - began);
+    }
     flush_events();
-    parts_.metrics.step(parts_.context.now() - began);
     update_metrics();
   }
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/text/sampling.h"
+#include "roles/prompt.h"
 #include "runtime/errors.h"
 #include "runtime/ids.h"
 #include "runtime/task.h"
@@ -35,7 +36,7 @@ struct StopConditions {
 };
 
 struct GenerationRequest {
-  std::vector<TokenId> prompt;  // at least one token, all inside the vocabulary: checked by the router
+  Prompt prompt;  // at least one token, all inside the vocabulary: checked by the router
   SamplingParams sampling;
   StopConditions stop;
   Duration time_limit{0};  // zero: the node's default. One deadline for both legs, set on arrival
@@ -56,6 +57,16 @@ struct TokenEvent {
 
   TokenEvent() = default;
   TokenEvent(SampledToken token_in, std::string text_in) : token(std::move(token_in)), text(std::move(text_in)) {}
+};
+
+// Several tokens of one sample, where tokens have no text (TextRules without a tokenizer) and an engine took rounds.
+// ids[i] was there at (*ends)[i], which lies in the past when the event comes.
+struct TokensEvent {
+  std::vector<TokenId> ids;
+  std::shared_ptr<const std::vector<TimePoint>> ends;  // shared by the samples of one batch
+
+  TokensEvent(std::vector<TokenId> ids_in, std::shared_ptr<const std::vector<TimePoint>> ends_in)
+      : ids(std::move(ids_in)), ends(std::move(ends_in)) {}
 };
 
 enum class FinishReason : std::uint8_t { stop, length, failure };
@@ -109,7 +120,7 @@ struct FinishEvent {
   explicit FinishEvent(Failure failure_in) : failure(std::move(failure_in)) {}
 };
 
-using GenerationEvent = std::variant<TokenEvent, FinishEvent>;
+using GenerationEvent = std::variant<TokenEvent, FinishEvent, TokensEvent>;
 
 // One running sample. Owned by the front end; destroying it before the FinishEvent aborts it on both legs.
 class Generation {

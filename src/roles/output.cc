@@ -65,6 +65,21 @@ Output::Step Output::accept(SampledToken token) {
   return step;
 }
 
+bool Output::may_end_early() const {
+  const StopConditions& stop = request_->stop;
+  return stream_ != nullptr || !stop.stop_token_ids.empty() || (!stop.ignore_eos && !rules_->end_of_text.empty());
+}
+
+bool Output::accept_run(std::span<const TokenId> ids) {
+  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+  BATON_CHECK(tokens_.size() <= request_->stop.max_tokens, tokens_.size(), request_->stop.max_tokens);
+  if (tokens_.size() < request_->stop.max_tokens) {
+    return false;
+  }
+  finish_.reason = FinishReason::length;
+  return true;
+}
+
 FinishEvent Output::finish() const {
   FinishEvent event = finish_;
   event.usage.completion_tokens = static_cast<std::uint32_t>(tokens_.size());

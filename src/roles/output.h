@@ -40,6 +40,14 @@ class Output final {
   // Takes the next token. Must not be called after it said finished.
   Step accept(SampledToken token);
 
+  // Whether a token can end it before its limit, or its text matters: then tokens come one by one.
+  bool may_end_early() const;
+  // Room for all tokens there can be: tokens() moves no more.
+  void reserve() { tokens_.reserve(request_->stop.max_tokens); }
+  // Takes several tokens; true if the last one was the last of all. REQUIRES !may_end_early(), and no more tokens than
+  // the limit allows.
+  bool accept_run(std::span<const TokenId> ids);
+
   const std::vector<TokenId>& tokens() const noexcept { return tokens_; }
 
   // The end, once accept() said finished. Usage's prompt side and the timeline are the caller's to fill.

@@ -64,8 +64,8 @@ void RankMetrics::cache(const KvPool& pool) {
   counted_ = counts;
 }
 
-void RankMetrics::step(Duration took) {
-  step_seconds_->observe(seconds(took));
+void RankMetrics::step(Duration took, std::uint64_t times) {
+  step_seconds_->observe(seconds(took), times);
 }
 
 void RankMetrics::tokens(std::size_t count) {

@@ -23,7 +23,7 @@ class RankMetrics final {
 
   void queue(std::string_view name, std::size_t depth);  // baton_queue_depth{queue}
   void pool(const KvPool& pool);                         // baton_kv_pages{state}, baton_prefix_pages_..._total
-  void step(Duration took);                              // baton_step_seconds
+  void step(Duration took, std::uint64_t times = 1);     // baton_step_seconds
   void tokens(std::size_t count);                        // baton_computed_tokens_total
   void failure();                                        // baton_failed_rooms_total
   void retraction();                                     // baton_retractions_total

@@ -126,7 +126,7 @@ std::optional<Failure> Router::check(const GenerationRequest& request) const {
                    fmt::format("{} prompt tokens and {} output tokens are {}, more than the {} of the context",
                                request.prompt.size(), request.stop.max_tokens, total, config_.max_context));
   }
-  for (const TokenId id : request.prompt) {
+  for (const TokenId id : {request.prompt.least(), request.prompt.largest()}) {
     if (id < 0 || static_cast<std::uint32_t>(id) >= config_.vocab_size) {
       return Failure(Errc::invalid_argument, kOrigin,
                      fmt::format("prompt token {} is not in the vocabulary of {}", id, config_.vocab_size));

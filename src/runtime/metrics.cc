@@ -108,13 +108,13 @@ Histogram::Histogram(std::vector<double> bounds) : bounds_(std::move(bounds)), b
   }
 }
 
-void Histogram::observe(double value) noexcept {
+void Histogram::observe(double value, std::uint64_t times) noexcept {
   if (std::isnan(value)) {
     return;
   }
   const auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
-  buckets_[static_cast<std::size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
-  sum_.fetch_add(value, std::memory_order_relaxed);
+  buckets_[static_cast<std::size_t>(bucket)].fetch_add(times, std::memory_order_relaxed);
+  sum_.fetch_add(value * static_cast<double>(times), std::memory_order_relaxed);
 }
 
 std::uint64_t Histogram::count() const noexcept {

@@ -44,7 +44,7 @@ class Histogram final {
   // bounds: upper limits of the buckets, finite and rising; a last bucket without limit is added.
   explicit Histogram(std::vector<double> bounds);
 
-  void observe(double value) noexcept;  // NaN is ignored
+  void observe(double value, std::uint64_t times = 1) noexcept;  // NaN is ignored
 
   std::uint64_t count() const noexcept;
   double sum() const noexcept { return sum_.load(std::memory_order_relaxed); }

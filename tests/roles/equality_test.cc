@@ -44,9 +44,11 @@ std::vector<GenerationRequest> requests_for(const Model& model, std::size_t coun
   for (std::size_t i = 0; i < count; ++i) {
     GenerationRequest request;
     const std::uint32_t length = 1 + pick(prompt_max);
+    std::vector<TokenId> prompt;
     for (std::uint32_t t = 0; t < length; ++t) {
-      request.prompt.push_back(static_cast<TokenId>(pick(model.weights->shape().vocab)));
+      prompt.push_back(static_cast<TokenId>(pick(model.weights->shape().vocab)));
     }
+    request.prompt = std::move(prompt);
     request.stop.max_tokens = 1 + pick(output_max);
     request.sampling.temperature = i % 2 == 0 ? 0.0F : 0.9F;
     request.sampling.top_p = i % 4 == 1 ? 0.8F : 1.0F;
@@ -132,9 +134,10 @@ std::vector<Outcome> run_in_waves(SimWorld& world, const std::vector<GenerationR
 void check_with_cache(Model& model, std::vector<GenerationRequest> requests) {
   Pick pick(7);
   for (std::size_t i = 4; i < requests.size(); ++i) {
-    const std::vector<TokenId>& stem = requests[i % 4].prompt;
-    const auto shared = static_cast<std::ptrdiff_t>(pick(stem.size() + 1));
-    requests[i].prompt.insert(requests[i].prompt.begin(), stem.begin(), stem.begin() + shared);
+    const Prompt& stem = requests[i % 4].prompt;
+    std::vector<TokenId> prompt(stem.begin(), stem.begin() + pick(stem.size() + 1));
+    prompt.insert(prompt.end(), requests[i].prompt.begin(), requests[i].prompt.end());
+    requests[i].prompt = std::move(prompt);
   }
   const auto expected = oracle(model, requests);
   for (const bool aggregated : {false, true}) {

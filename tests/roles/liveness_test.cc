@@ -83,7 +83,7 @@ class WatchedWorld {
 
   std::unique_ptr<Generation> start(std::uint32_t prompt, std::uint32_t output) {
     GenerationRequest request;
-    request.prompt.assign(prompt, 5);
+    request.prompt = std::vector<TokenId>(prompt, 5);
     request.stop.max_tokens = output;
     const Context::Inside inside(front);
     return node->router().start(std::move(request));

@@ -53,7 +53,7 @@ TEST_CASE("LocalNode: ranks on threads of their own serve, forget who leaves, an
         Scope clients(front, "clients");
         for (std::size_t i = 0; i < outcomes.size(); ++i) {
           GenerationRequest request;
-          request.prompt.assign(1 + i * 3, static_cast<TokenId>(40 + i));
+          request.prompt = std::vector<TokenId>(1 + i * 3, static_cast<TokenId>(40 + i));
           request.stop.max_tokens = 5 + static_cast<std::uint32_t>(i % 30);
           request.sampling.temperature = 0;
           const std::size_t patience = i % 3 == 0 ? 1 + i % 4 : 1000;

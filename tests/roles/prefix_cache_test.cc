@@ -115,7 +115,9 @@ TEST_CASE("PrefixCache: a conversation's next turn finds the turn before") {
     std::vector<GenerationRequest> turns{world.request(40, 8)};
     for (std::uint32_t turn = 1; turn < 5; ++turn) {
       GenerationRequest next = world.request(30, 8, turn + 1);
-      next.prompt.insert(next.prompt.begin(), turns.back().prompt.begin(), turns.back().prompt.end());
+      std::vector<TokenId> prompt(turns.back().prompt.begin(), turns.back().prompt.end());
+      prompt.insert(prompt.end(), next.prompt.begin(), next.prompt.end());
+      next.prompt = std::move(prompt);
       turns.push_back(next);
     }
     const std::vector<Outcome> outcomes = run_in_turn(world, turns);

@@ -43,7 +43,7 @@ struct Bench {
 
   GenerationRequest request(std::size_t prompt = 10) const {
     GenerationRequest result;
-    result.prompt.assign(prompt, 3);
+    result.prompt = std::vector<TokenId>(prompt, 3);
     result.stop.max_tokens = 5;
     return result;
   }
@@ -170,7 +170,7 @@ TEST_CASE("Router: requests that can never work are refused with the numbers, be
     const Failure empty = co_await refused(bench.request(0));
     CHECK(empty.code == Errc::invalid_argument);
     GenerationRequest foreign = bench.request();
-    foreign.prompt[3] = 50;
+    foreign.prompt = {3, 3, 3, 50, 3};
     const Failure outside = co_await refused(std::move(foreign));
     CHECK(outside.code == Errc::invalid_argument);
     GenerationRequest negative = bench.request();

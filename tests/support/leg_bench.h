@@ -61,7 +61,7 @@ struct LegBench {
   Job job(std::uint64_t room, std::uint32_t tokens, std::uint32_t max_tokens,
           Duration limit = std::chrono::seconds(10)) {
     auto request = std::make_shared<GenerationRequest>();
-    request->prompt.assign(tokens, 5);
+    request->prompt = std::vector<TokenId>(tokens, 5);
     request->stop.max_tokens = max_tokens;
     return {RoomId{room}, request, prefill, decode, context.now(), context.now() + limit};
   }

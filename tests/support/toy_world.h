@@ -139,9 +139,11 @@ class ToyWorld : public SimWorld {
   GenerationRequest request(std::uint32_t prompt_tokens, std::uint32_t max_tokens, std::uint64_t seed = 1) const {
     GenerationRequest result;
     Random random(seed * 7919 + prompt_tokens);
+    std::vector<TokenId> prompt;
     for (std::uint32_t i = 0; i < prompt_tokens; ++i) {
-      result.prompt.push_back(static_cast<TokenId>(random.uniform(vocab_)));
+      prompt.push_back(static_cast<TokenId>(random.uniform(vocab_)));
     }
+    result.prompt = std::move(prompt);
     result.stop.max_tokens = max_tokens;
     result.sampling.seed = seed;
     return result;

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "model/engine/rounds.h"
 #include "model/kv/kv_layout.h"
 #include "model/text/sampling.h"
 #include "runtime/ids.h"
@@ -34,11 +35,13 @@ struct StepSequence {
 
 struct StepBatch {
   std::vector<StepSequence> sequences;
-  bool urgent = false;  // decode steps go first where ranks share compute
+  bool urgent = false;       // decode steps go first where ranks share compute
+  Rounds* rounds = nullptr;  // set where the engine may take several steps; see Engine::takes_rounds
 };
 
 // sampled[i] belongs to sequences[i]; empty where no sampling was asked for, and where nothing could be drawn (every
-// logit is NaN, or everything is banned): that request has failed, the others of the step have not.
+// logit is NaN, or everything is banned): that request has failed, the others of the step have not. Not used where the
+// engine took rounds.
 struct StepOutput {
   std::vector<std::optional<SampledToken>> sampled;
 };
@@ -51,6 +54,10 @@ class Engine {
   // do the work. Cancellation does not interrupt it: the caller waits for the end, because pages are being written.
   // Throws Error(Errc::internal) when the device failed; the pages' contents are then undefined.
   virtual Task<StepOutput> step(StepBatch batch) = 0;
+
+  // Whether it makes use of StepBatch::rounds: plans rounds, completes with the end of the last one, and ends early
+  // when they are cut. An engine that does not is never asked to.
+  virtual bool takes_rounds() const noexcept { return false; }
 
   virtual const KvLayout& kv_layout() const noexcept = 0;
   virtual std::uint32_t vocab_size() const noexcept = 0;

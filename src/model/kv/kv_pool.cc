@@ -114,6 +114,16 @@ std::uint32_t KvPool::returned_by(const KvLease& lease) const {
   return static_cast<std::uint32_t>(own + shared);
 }
 
+void KvPool::shrink(KvLease& lease, std::uint32_t keep) {
+  BATON_CHECK(lease.pool_ == this);
+  if (keep >= lease.size()) {
+    return;
+  }
+  const std::vector<PageId> back(lease.pages_.begin() + keep, lease.pages_.end());
+  lease.pages_.resize(keep);
+  end_lease(back, {});
+}
+
 PageState KvPool::state(PageId page) const {
   return at(page).state;
 }

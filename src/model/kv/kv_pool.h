@@ -52,6 +52,8 @@ class KvPool final {
   std::optional<KvLease> acquire(std::uint32_t pages, std::span<const std::uint64_t> prefix = {});
   // Adds pages at the end of a lease of this pool; false, and nothing changed, when fewer are available.
   bool extend(KvLease& lease, std::uint32_t more_pages);
+  // Gives the pages behind the first `keep` back. REQUIRES a lease of this pool without pins.
+  void shrink(KvLease& lease, std::uint32_t keep);
 
   // The lease's first pages hold what `prefix` names, whole and for good: from now on the cache has them, and they may
   // not be written any more. Stops at a page that is pinned, since somebody may be writing it. What the cache has from

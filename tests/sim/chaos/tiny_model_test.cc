@@ -113,9 +113,11 @@ GenerationRequest request_for(const TinyModel& model, std::uint32_t index, std::
                               std::uint32_t max_tokens) {
   GenerationRequest request;
   Random random(index * 7919 + prompt_tokens);
+  std::vector<TokenId> prompt;
   for (std::uint32_t i = 0; i < prompt_tokens; ++i) {
-    request.prompt.push_back(static_cast<TokenId>(random.uniform(model.vocab())));
+    prompt.push_back(static_cast<TokenId>(random.uniform(model.vocab())));
   }
+  request.prompt = std::move(prompt);
   request.stop.max_tokens = max_tokens;
   TinyModel::adorn(index, request.sampling);
   return request;

@@ -167,7 +167,7 @@ class Cluster {
   Task<> client(std::uint32_t prompt_tokens, test::Outcome& outcome) {
     scope_->spawn("look", look());
     GenerationRequest request;
-    request.prompt.assign(prompt_tokens, 1);
+    request.prompt = std::vector<TokenId>(prompt_tokens, 1);
     request.stop.max_tokens = 3;
     outcome = co_await world_.ask(std::move(request));
     co_await pause(world_.context, std::chrono::seconds(1));
