@@ -23,8 +23,9 @@ Task<> copy(Context& context, std::byte* to, const std::byte* from, std::size_t 
 Task<> HostCopy::save(Context& context, const KvArena& arena, std::span<const PageId> pages) {
   BATON_CHECK(empty(), pages_);
   const std::size_t page_bytes = arena.layout().page_bytes();
-  data_ = std::make_unique_for_overwrite<std::byte[]>(page_bytes * pages.size());
-  for (std::size_t i = 0; i < pages.size(); ++i) {
+  const std::size_t copied = arena.has_memory() ? pages.size() : 0;
+  data_ = std::make_unique_for_overwrite<std::byte[]>(page_bytes * copied);
+  for (std::size_t i = 0; i < copied; ++i) {
     co_await copy(context, data_.get() + i * page_bytes, arena.page(pages[i]).data(), page_bytes);
   }
   pages_ = static_cast<std::uint32_t>(pages.size());
@@ -34,7 +35,7 @@ Task<> HostCopy::save(Context& context, const KvArena& arena, std::span<const Pa
 Task<> HostCopy::restore(Context& context, KvArena& arena, std::span<const PageId> pages) {
   BATON_CHECK(pages.size() >= pages_, pages.size(), pages_);
   const std::size_t page_bytes = arena.layout().page_bytes();
-  for (std::size_t i = 0; i < pages_; ++i) {
+  for (std::size_t i = 0; i < pages_ && arena.has_memory(); ++i) {
     co_await copy(context, arena.page(pages[i]).data(), data_.get() + i * page_bytes, page_bytes);
   }
   drop();

@@ -19,6 +19,7 @@ class HostCopy final {
   std::uint32_t pages() const noexcept { return pages_; }
   std::size_t bytes() const noexcept { return bytes_; }
 
+  // Pages of an arena without memory take no time and no bytes. Otherwise:
   // Copies the pages out, a megabyte at a time with the loop running between. The arena's pages must not change
   // meanwhile. Not cancellable.
   Task<> save(Context& context, const KvArena& arena, std::span<const PageId> pages);

@@ -40,6 +40,9 @@ void check_config(const NodeConfig& config) {
     throw Error(Errc::invalid_argument,
                 "the prefix cache needs ranks that own what they compute: copying ones, or aggregated ones");
   }
+  if (!config.memory && config.poison) {
+    throw Error(Errc::invalid_argument, "pages without memory cannot be poisoned");
+  }
   if (config.copying && !config.aggregated && config.prefill_pages == 0) {
     throw Error(Errc::invalid_argument, "the prefill pool has no pages: give it more memory");
   }
@@ -155,7 +158,7 @@ void Node::build_prefill(RankId rank, PeerId self) {
   ControlLink& link = link_of(rank);
   auto slot = std::make_unique<PrefillSlot>(context, self, link, watch_config(), world_.metrics);
   if (config_.copying) {
-    slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages);
+    slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages, arena_memory(config_));
     slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
                                           config_.poison ? slot->arena.get() : nullptr, config_.prefix_cache);
   }

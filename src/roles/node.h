@@ -39,8 +39,9 @@ struct NodeConfig {
   std::uint32_t prefill_pages = 0;  // of each prefill rank's arena; used only with copying
   bool copying = false;             // separate arenas: pages are copied; false: prefill computes into decode's pages
   bool prefix_cache = false;        // ranks with pools of their own (copying, or aggregated) reuse computed prefixes
-  bool poison = false;              // fill free pages with a pattern and check it when they are given out again
-  std::size_t trace_events = 0;     // events each rank keeps of its rooms' and steps' history; 0: none
+  bool memory = true;   // false: pages exist in the books alone; engines and endpoints touch none (a simulation)
+  bool poison = false;  // fill free pages with a pattern and check it when they are given out again
+  std::size_t trace_events = 0;  // events each rank keeps of its rooms' and steps' history; 0: none
   std::uint64_t model_hash = 0;
   std::uint64_t seed = 0;  // of instance ids; the router's is its own
   Liveness liveness;       // heartbeats of the ranks; none where all end together with the process

@@ -9,6 +9,10 @@
 
 namespace baton {
 
+inline KvArena::Memory arena_memory(const NodeConfig& config) {
+  return config.memory ? KvArena::Memory::reserved : KvArena::Memory::none;
+}
+
 struct Node::PrefillSlot {
   PeerId self;
   std::unique_ptr<KvArena> arena;
@@ -37,7 +41,7 @@ struct Node::DecodeSlot {
   DecodeSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, const KvLayout& layout,
              const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
-        arena(layout, config.decode_pages),
+        arena(layout, config.decode_pages, arena_memory(config)),
         pool(layout, config.decode_pages, config.poison ? &arena : nullptr, config.prefix_cache && config.aggregated),
         metrics(registry, self_in.rank),
         peers(context, self_in, link, std::move(watch)) {}

@@ -18,7 +18,10 @@ class KvArena final {
  public:
   // Reserves the address range; memory is committed as pages are first touched, in huge pages where the arena is
   // large enough and the kernel gives them. Throws Error(Errc::too_large) when the range cannot be had.
-  KvArena(const KvLayout& layout, std::uint32_t pages);
+  // Memory::none: pages that exist in the books alone, for engines and endpoints that touch none; page(), poison() and
+  // poisoned() are then not to be called, and base() is an address without bytes.
+  enum class Memory : std::uint8_t { reserved, none };
+  KvArena(const KvLayout& layout, std::uint32_t pages, Memory memory = Memory::reserved);
   ~KvArena();
   KvArena(const KvArena&) = delete;
   KvArena& operator=(const KvArena&) = delete;
@@ -26,6 +29,7 @@ class KvArena final {
   const KvLayout& layout() const noexcept { return layout_; }
   std::uint32_t pages() const noexcept { return pages_; }
   std::size_t bytes() const noexcept { return layout_.page_bytes() * pages_; }
+  bool has_memory() const noexcept { return mapped_bytes_ > 0; }
   std::byte* base() noexcept { return base_; }
   const std::byte* base() const noexcept { return base_; }
 
@@ -40,6 +44,7 @@ class KvArena final {
  private:
   KvLayout layout_;
   std::uint32_t pages_;
+  std::byte nothing_{};  // what base() points to where there is no memory
   std::size_t mapped_bytes_ = 0;
   std::byte* base_ = nullptr;
 };

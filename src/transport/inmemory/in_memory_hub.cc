@@ -157,7 +157,7 @@ class InMemoryEndpoint final : public Endpoint {
       bool fitting = true;
       const bool passed = target->gate->pass(self_, [&] {
         fitting = !first || fits(write, *target->arena);
-        more = fitting && copy_slice(write, *target->arena, progress);
+        more = fitting && target->arena->has_memory() && copy_slice(write, *target->arena, progress);
       });
       if (!passed) {
         co_return Errc::peer_lost;

@@ -2,7 +2,8 @@
 //
 //   shared   every rank may write the receiver's arena, and prefill's engine computes straight into decode's pages:
 //            the hand-over moves no bytes
-//   copying  arenas are apart, as on two devices: pages are copied by the sending rank's thread, in slices
+//   copying  arenas are apart, as on two devices: pages are copied by the sending rank's thread, in slices; a write
+//            into an arena without memory copies nothing
 //
 // One hub a process, made first and destroyed last, shared by all ranks; its members may be called from any thread.
 // A rank's arena outlives its endpoint: when that ends no copy into it is under way, and none begins. In shared mode

@@ -1,0 +1,71 @@
+// An engine that computes nothing and takes the time that a cost model says: the simulator's side of the Engine seam.
+//
+// Tokens are all zero. Steps queue up at the first pipeline stage; a step of several rounds (Rounds) advances in one
+// sleep, and is cut at the end of the round under way, so that its ends are those of single steps to the nanosecond.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "runtime/context.h"
+#include "sim/cluster/engine_account.h"
+#include "sim/cost/cost_model.h"
+
+namespace baton::sim {
+
+// Timers of one instant go off in this order: a step that ends now has ended for everybody else who wakes up now.
+inline constexpr unsigned kStepPriority = 0;
+inline constexpr unsigned kNetworkPriority = 1;
+inline constexpr unsigned kArrivalPriority = 2;
+inline constexpr unsigned kSamplePriority = 3;
+
+// A step, or several rounds, of one rank.
+struct StepSpan {
+  TimePoint began{};
+  Duration length{};
+  std::uint64_t tokens = 0;  // rows computed
+};
+using StepListener = std::function<void(RankId, const StepSpan&)>;
+
+struct CostEngineConfig {
+  KvLayout layout;
+  std::uint32_t context_length = 0;
+  bool rounds = true;  // false: one step at a time, to compare
+  RankId rank{};
+  const StepListener* listener = nullptr;  // outlives the engine; null or empty: nobody
+};
+
+// The sequences of a batch as sums. A sequence with output is decoding, also where it computes several rows.
+StepLoad load_of(const StepBatch& batch);
+
+void tell(const CostEngineConfig& config, TimePoint began, TimePoint ended, std::uint64_t tokens);
+
+// Token zero for everybody who is to get one.
+StepOutput sampled_where_asked(const StepBatch& batch);
+
+class CostEngine final : public Engine {
+ public:
+  // The model and the account outlive the engine.
+  CostEngine(Context& context, const CostModel& model, CostEngineConfig config, EngineAccount& account)
+      : context_(context), model_(model), config_(config), account_(account) {}
+
+  Task<StepOutput> step(StepBatch batch) override;
+  bool takes_rounds() const noexcept override { return config_.rounds && model_.stages() == 1; }
+
+  const KvLayout& kv_layout() const noexcept override { return config_.layout; }
+  std::uint32_t vocab_size() const noexcept override { return 1; }
+  std::uint32_t context_length() const noexcept override { return config_.context_length; }
+
+ private:
+  Task<> run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences);
+
+  Context& context_;
+  const CostModel& model_;
+  CostEngineConfig config_;
+  EngineAccount& account_;
+  TimePoint free_{};  // when the first stage can begin
+};
+
+}  // namespace baton::sim
