@@ -166,7 +166,9 @@ int run_command_line(int argc, const char* const* argv, std::vector<Command>& co
       entry.app->add_option(command.positional_name, *command.positional, command.positional_help)->required();
     }
     if (command.positionals != nullptr) {
-      entry.app->add_option(command.positional_name, *command.positionals, command.positional_help)->required();
+      CLI::Option* option =
+          entry.app->add_option(command.positional_name, *command.positionals, command.positional_help);
+      option->required(!command.positionals_optional);
     }
     if (command.table != nullptr) {
       add_flags(entry);

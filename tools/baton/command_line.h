@@ -22,6 +22,7 @@ struct Command {
   SettingTable* table = nullptr;      // null: takes no settings. With one it also takes --config FILE.toml
   std::string* positional = nullptr;  // null: takes none, or several
   std::vector<std::string>* positionals = nullptr;  // in place of it, for one or more
+  bool positionals_optional = false;                // or for none
   std::string positional_name;                      // "FILE"
   std::string positional_help;
   std::function<int()> run;  // returns the exit code; Error(invalid_argument), (bad_file), (not_found) become 2
