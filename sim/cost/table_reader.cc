@@ -154,8 +154,8 @@ std::vector<TableReader> TableReader::tables_or_none(std::string_view key) {
 
 std::vector<std::string> TableReader::keys() const {
   std::vector<std::string> all;
-  for (const auto& [key, field] : table_.fields) {
-    all.push_back(key);
+  for (const TomlNode& field : table_.fields) {
+    all.push_back(field.key);
   }
   return all;
 }
@@ -167,9 +167,9 @@ void TableReader::refuse(std::string_view key, const std::string& why) const {
 }
 
 void TableReader::finish() const {
-  for (const auto& [key, field] : table_.fields) {
-    if (!known_.contains(key)) {
-      refuse(key, fmt::format("unknown; known here: {}", fmt::join(known_, ", ")));
+  for (const TomlNode& field : table_.fields) {
+    if (!known_.contains(field.key)) {
+      refuse(field.key, fmt::format("unknown; known here: {}", fmt::join(known_, ", ")));
     }
   }
 }

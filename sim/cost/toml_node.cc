@@ -39,10 +39,11 @@ TomlNode convert(const toml::node& node) {
       // A table that only its own sub-tables name has no place of its own; its key has.
       field.line =
           field.kind == TomlNode::Kind::table && key.source().begin.line != 0 ? key.source().begin.line : field.line;
-      out.fields.emplace_back(std::string(key.str()), std::move(field));
+      field.key = std::string(key.str());
+      out.fields.push_back(std::move(field));
     }
-    std::ranges::sort(out.fields, [](const auto& a, const auto& b) {
-      return a.second.line != b.second.line ? a.second.line < b.second.line : a.first < b.first;
+    std::ranges::sort(out.fields, [](const TomlNode& a, const TomlNode& b) {
+      return a.line != b.line ? a.line < b.line : a.key < b.key;
     });
   }
   return out;
@@ -50,9 +51,9 @@ TomlNode convert(const toml::node& node) {
 
 }  // namespace
 
-const TomlNode* TomlNode::find(std::string_view key) const noexcept {
-  for (const auto& [name, field] : fields) {
-    if (name == key) {
+const TomlNode* TomlNode::find(std::string_view name) const noexcept {
+  for (const TomlNode& field : fields) {
+    if (field.key == name) {
       return &field;
     }
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace baton::sim {
@@ -18,11 +17,11 @@ struct TomlNode {
   std::int64_t whole = 0;
   double real = 0;  // of a whole number as well
   bool flag = false;
-  std::vector<TomlNode> elements;                        // of a list
-  std::vector<std::pair<std::string, TomlNode>> fields;  // of a table, in the order of the file
-
-  // The field of that key; null: there is none. It lives as long as this node.
-  const TomlNode* find(std::string_view key) const noexcept;
+  std::vector<TomlNode> elements;  // of a list
+  std::vector<TomlNode> fields;    // of a table, in the order of the file
+  std::string key;                 // where this is such a field
+                                   // The field of that name; null: there is none. It lives as long as this node.
+  const TomlNode* find(std::string_view name) const noexcept;
 };
 
 // The top table. Throws Error(bad_file) whose message starts with name and line for a text that is no TOML.
