@@ -188,9 +188,7 @@ Task<> ClusterWorld::client(TraceRequest request) {
   const std::unique_ptr<Generation> generation = node_->router().start(to_generation(request));
   std::optional<TimePoint> last;
   const auto take = [&](std::span<const TimePoint> ends) {
-    for (const TimePoint end : ends) {
-      record.token(end);
-    }
+    record.tokens(ends);
     if (!last) {
       last = ends.front();
       ends = ends.subspan(1);

@@ -62,38 +62,42 @@ Task<StepOutput> CostEngine::step(StepBatch batch) {
   co_return sampled_where_asked(batch);
 }
 
+// Plans a block of rounds and sleeps until its end, block after block; a cut shortens the last one.
 Task<> CostEngine::run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences) {
   Pulse cut(context_, "rounds");
   rounds.on_cut([&cut] { cut.notify(); });
-  std::vector<StepCost> costs;  // of the planned rounds
-  const std::vector<TokenId> tokens(sequences * kLargestPlan);
-  std::vector<TimePoint> ends;
-  StepLoad next = load;
   const TimePoint began = context_.now();
-  for (std::uint32_t size = kFirstPlan;; size = std::min(2 * size, kLargestPlan)) {
-    TimePoint end = rounds.taken() ? rounds.ends().back() : context_.now();
-    ends.clear();
-    for (std::uint32_t left = std::min(size, rounds.most() - rounds.planned()); left > 0; --left) {
-      costs.push_back(model_.cost(next));
-      next.grow_decode();
-      end += costs.back().total;
-      ends.push_back(end);
-    }
-    rounds.plan(ends, std::span(tokens).first(sequences * ends.size()));
+  TimePoint end = began;
+  for (std::uint32_t size = kFirstPlan; rounds.planned() < rounds.most(); size = std::min(2 * size, kLargestPlan)) {
+    const std::uint32_t before = rounds.planned();
+    const std::vector<StepCost> costs = plan(load, std::min(size, rounds.most() - before), end, rounds, sequences);
     do {
       end = rounds.ends().back();
       co_await cut.wait_until(end, kStepPriority);
     } while (end != rounds.ends().back());
-    if (rounds.planned() == rounds.most()) {
-      break;
+    for (std::uint32_t i = 0; i < rounds.planned() - before; ++i) {
+      account_.add(load, costs[i]);
+      load.grow_decode();
     }
-  }
-  for (std::uint32_t round = 0; round < rounds.planned(); ++round) {
-    account_.add(load, costs[round]);
-    load.grow_decode();
   }
   account_.in_step = 0;
   tell(config_, began, context_.now(), std::uint64_t{rounds.planned()} * sequences);
+}
+
+std::vector<StepCost> CostEngine::plan(StepLoad load, std::uint32_t count, TimePoint begin, Rounds& rounds,
+                                       std::size_t sequences) {
+  std::vector<StepCost> costs;
+  costs.reserve(count);
+  ends_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    costs.push_back(model_.cost(load));
+    load.grow_decode();
+    begin += costs.back().total;
+    ends_.push_back(begin);
+  }
+  zeros_.resize(std::max(zeros_.size(), sequences * count));
+  rounds.plan(ends_, std::span(zeros_).first(sequences * count));
+  return costs;
 }
 
 }  // namespace baton::sim

@@ -60,12 +60,16 @@ class CostEngine final : public Engine {
 
  private:
   Task<> run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences);
+  std::vector<StepCost> plan(StepLoad load, std::uint32_t count, TimePoint begin, Rounds& rounds,
+                             std::size_t sequences);
 
   Context& context_;
   const CostModel& model_;
   CostEngineConfig config_;
   EngineAccount& account_;
-  TimePoint free_{};  // when the first stage can begin
+  TimePoint free_{};             // when the first stage can begin
+  std::vector<TimePoint> ends_;  // of the rounds being planned
+  std::vector<TokenId> zeros_;   // their tokens
 };
 
 }  // namespace baton::sim

@@ -57,7 +57,7 @@ std::string count_text(double count) {
   }
   std::string digits = fmt::format("{:.0f}", count);
   for (std::size_t end = digits.size(); end > 3 && digits[end - 4] != '-'; end -= 3) {
-    digits.insert(end - 3, ",");
+    digits.insert(end - 3, 1, ',');
   }
   return digits;
 }

@@ -22,6 +22,18 @@ std::optional<Duration> RecordBuilder::token(TimePoint now) noexcept {
   return now - before;
 }
 
+void RecordBuilder::tokens(std::span<const TimePoint> times) noexcept {
+  TimePoint last = tokens_ == 0 ? times.front() : last_;
+  first_ = tokens_ == 0 ? times.front() : first_;
+  Duration longest = gap_max_;
+  for (const TimePoint time : times) {
+    longest = std::max(longest, time - std::exchange(last, time));
+  }
+  gap_max_ = longest;
+  last_ = last;
+  tokens_ += static_cast<std::uint32_t>(times.size());
+}
+
 RequestRecord RecordBuilder::finish(const FinishEvent& event, TimePoint now) const {
   RequestRecord record;
   record.id = id_;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "roles/generation.h"
@@ -57,6 +58,9 @@ class RecordBuilder final {
 
   // A token was taken. Gives the time since the last one; nullopt for the first.
   std::optional<Duration> token(TimePoint now) noexcept;
+
+  // Several were taken, which came at these times; at least one.
+  void tokens(std::span<const TimePoint> times) noexcept;
 
   // The record of a request that ended with this event.
   RequestRecord finish(const FinishEvent& event, TimePoint now) const;

@@ -8,7 +8,8 @@ void Rounds::plan(std::span<const TimePoint> ends, std::span<const TokenId> toke
   BATON_CHECK(ends_.size() + ends.size() <= most_, ends_.size(), ends.size(), most_);
   ends_.insert(ends_.end(), ends.begin(), ends.end());
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  BATON_CHECK(ends_.empty() || tokens_.size() % ends_.size() == 0, tokens_.size(), ends_.size());
+  sequences_ = ends_.empty() ? 0 : tokens_.size() / ends_.size();
+  BATON_CHECK(tokens_.size() == sequences_ * ends_.size(), tokens_.size(), ends_.size());
 }
 
 void Rounds::cut(TimePoint now) {
@@ -18,7 +19,7 @@ void Rounds::cut(TimePoint now) {
   }
   most_ = std::max(kept, 1U);
   if (kept < ends_.size()) {
-    tokens_.resize(tokens_.size() / ends_.size() * kept);
+    tokens_.resize(sequences_ * kept);
     ends_.resize(kept);
     on_cut_();
   }

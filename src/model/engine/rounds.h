@@ -46,13 +46,14 @@ class Rounds final {
   std::uint32_t planned() const noexcept { return static_cast<std::uint32_t>(ends_.size()); }
   const std::vector<TimePoint>& ends() const noexcept { return ends_; }
   TokenId token(std::size_t round, std::size_t sequence) const {
-    return tokens_[round * (tokens_.size() / ends_.size()) + sequence];
+    return tokens_[round * sequences_ + sequence];
   }
 
  private:
   std::uint32_t most_;
   std::vector<TimePoint> ends_;
   std::vector<TokenId> tokens_;
+  std::size_t sequences_ = 0;
   std::function<void()> on_cut_;
 };
 
