@@ -86,8 +86,8 @@ TRACES = {
     "distserve": """[{"start_time": 100.5, "prompt_len": 7,
  "output_len": 3, "note": "]}\\""}, {"start_time": 101, "prompt_len": 8, "output_len": 4}]""",
     "rtp_llm": """{"ts": 56, "il": 2100, "ol": 0, "bh": ["29", "-7"], "priority": 70}""",
-    "bailian": """{"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.114, "input_length": 21, "output_length": 132, \
-"turn": 1, "hash_ids": [1, 2]}
+    "bailian": """{"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.114, "input_length": 21, \
+"output_length": 132, "turn": 1, "hash_ids": [1, 2]}
 {"chat_id": 160, "parent_chat_id": 159, "timestamp": 62, "input_length": 32, "output_length": 1, "turn": 2}
 """,
     "llmservingsim": """{"arrival_time_ns": 5, "input_toks": 2, "output_toks": 1, "input_tok_ids": [1, 2], \
