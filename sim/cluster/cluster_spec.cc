@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "sim/cluster/cluster_spec_keys.h"
 #include "sim/cost/data_file.h"
 #include "sim/cost/toml_node.h"
 
@@ -35,12 +36,23 @@ class Lines final {
       text += toml_number(static_cast<double>(value));
     }
     raw(key, "[" + text + "]");
+  }  // Leaves out keys from here on that have no effect in that pool; null: none.
+  void only_of(const PoolSpec* pool, const LinkSpec* links) {
+    pool_ = pool;
+    links_ = links;
   }
+  bool has_effect(std::string_view key) const { return pool_ == nullptr || no_effect(*pool_, *links_, key).empty(); }
   std::string take() { return std::move(text_); }
 
  private:
-  void raw(std::string_view key, std::string_view value) { text_ += fmt::format("{} = {}\n", key, value); }
+  void raw(std::string_view key, std::string_view value) {
+    if (has_effect(key)) {
+      text_ += fmt::format("{} = {}\n", key, value);
+    }
+  }
 
+  const PoolSpec* pool_ = nullptr;
+  const LinkSpec* links_ = nullptr;
   std::string text_;
 };
 
@@ -100,9 +112,19 @@ void write_setup(Lines& lines, const StepSetup& setup) {
   lines.list("graph_batches", setup.graph_batches);
 }
 
-void write_pool(Lines& lines, const PoolSpec& pool) {
+void write_speculation(Lines& lines, const std::string& pool, const Speculation& speculation) {
+  if (speculation.drafts > 0) {
+    lines.section(pool + ".speculation");
+    lines.whole("drafts", speculation.drafts);
+    lines.list("acceptance", speculation.acceptance);
+    lines.number("draft_layers", speculation.draft_layers);
+  }
+}
+
+void write_pool(Lines& lines, const PoolSpec& pool, const LinkSpec& links) {
   const std::string name = to_string(pool.role);
   lines.section(name);
+  lines.only_of(&pool, &links);
   lines.whole("ranks", pool.ranks);
   lines.word("hardware", pool.hardware);
   lines.comment("xxh64 " + text_hash(find_data_file(DataKind::hardware, pool.hardware).text));
@@ -126,20 +148,17 @@ void write_pool(Lines& lines, const PoolSpec& pool) {
   lines.number("nic_gbytes_per_s", pool.nic_bytes_per_s / 1e9);
   lines.number("nvlink_gbytes_per_s", pool.nvlink_bytes_per_s / 1e9);
   lines.whole("node_ranks", pool.node_ranks);
-  const Speculation& speculation = pool.setup.speculation;
-  if (speculation.drafts > 0) {
-    lines.section(name + ".speculation");
-    lines.whole("drafts", speculation.drafts);
-    lines.list("acceptance", speculation.acceptance);
-    lines.number("draft_layers", speculation.draft_layers);
-  }
+  lines.only_of(nullptr, nullptr);
+  write_speculation(lines, name, pool.setup.speculation);
   write_cost(lines, name, pool.cost);
 }
 
 void write_links(Lines& lines, const LinkSpec& links) {
   lines.section("links");
-  lines.number("spine_gbytes_per_s", links.spine_bytes_per_s / 1e9);
-  lines.whole("spine_nodes", links.spine_nodes);
+  if (links.spine_bytes_per_s > 0) {
+    lines.number("spine_gbytes_per_s", links.spine_bytes_per_s / 1e9);
+    lines.whole("spine_nodes", links.spine_nodes);
+  }
   lines.time("latency_us", links.latency, kMicro);
   lines.time("per_message_us", links.per_message, kMicro);
   lines.word("streaming", to_string(links.streaming));
@@ -183,13 +202,14 @@ std::string ClusterSpec::effective() const {
   Lines lines;
   write_top(lines, *this);
   if (prefill) {
-    write_pool(lines, *prefill);
+    write_pool(lines, *prefill, links);
   }
-  write_pool(lines, decode);
-  write_links(lines, links);
+  write_pool(lines, decode, links);
+  if (prefill) {
+    write_links(lines, links);
+  }
   lines.section("routing");
-  lines.word("prefill", routing_prefill);
-  lines.word("decode", routing_decode);
+  lines.word("policy", routing);
   lines.section("slo");
   lines.time("ttft_ms", slo.ttft, kMilli);
   lines.time("tpot_ms", slo.tpot, kMilli);

@@ -109,8 +109,7 @@ struct ClusterSpec {
   PoolSpec decode;
 
   LinkSpec links;
-  std::string routing_prefill;  // policies by name, as `--routing` has them
-  std::string routing_decode;
+  std::string routing = "least-loaded";  // a policy by name, as `--routing` has it
   SloSpec slo;
   std::map<std::string, double> usd_per_gpu_hour;  // by the hardware's name in this file
   Duration time_limit{};

@@ -82,7 +82,7 @@ void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   plan.decode_config.admission.active_max = kAtOnceMax;
   plan.decode_config.step.step_tokens = limits.step_tokens;
   plan.decode_config.waiting_max = limits.waiting_max;
-  plan.router_config.routing = routing_of(spec.routing_prefill);
+  plan.router_config.routing = routing_of(spec.routing);
   plan.router_config.open_max = kAtOnceMax;
   plan.router_config.time_limit = spec.time_limit;
 }

@@ -107,6 +107,24 @@ TEST_CASE("ClusterSpec: a setting nobody reads is refused by line and key") {
   CHECK(contains(refusal(std::string(kSmall) + "[usd_per_gpu_hour]\nb200 = 1\n"), "no pool of this cluster"));
 }
 
+TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
+  const std::string text = kSmall;
+  const auto in_prefill = [&](const std::string& line) { return refusal(with("ranks = 1", "ranks = 1\n" + line)); };
+  CHECK(contains(in_prefill("running_max = 8"),
+                 "c.toml:5: prefill.running_max: it would have no effect: it is of decode"));
+  CHECK(contains(in_prefill("graph_batches = [1]"), "it is of decode"));
+  CHECK(contains(in_prefill("expert_skew = 1.2"), "the model has no experts"));
+  CHECK(contains(in_prefill("overlap = \"none\""), "with dp = 1 there is no group"));
+  CHECK(contains(refusal(text + "prefix_cache = true\n"), "prompts are computed by the other pool"));
+  CHECK(contains(refusal(text + "step_sequences = 8\n"), "only a pool that computes nothing but prompts"));
+  CHECK(contains(refusal(text + "[links]\nspine_nodes = 2\n"), "no effect without spine_gbytes_per_s"));
+  CHECK(contains(refusal(text + "[links]\ninfinite = true\nnic_gbytes_per_s = 2\n"), "infinite links have no rate"));
+  CHECK(contains(refusal(text + "nic_gbytes_per_s = 9\n[links]\ninfinite = true\n"), "infinite links have no rate"));
+  const std::string law = "[decode.law]\nprefill = [1, 1, 1]\ndecode_small = [1, 1, 1]\n";
+  CHECK(contains(error_text([&] { parse_cluster(with("\"fitted\"", "\"law\"\nlayer_gap_us = 1") + law, "c.toml"); }),
+                 "a law has it in its coefficients"));
+}
+
 TEST_CASE("ClusterSpec: what cannot be is refused with its reason") {
   CHECK(contains(refusal(with("ranks = 2", "ranks = 0")), "c.toml:8: decode.ranks: a whole number from 1"));
   CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ntp = 3")),
