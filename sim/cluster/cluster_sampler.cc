@@ -31,14 +31,13 @@ void ClusterSampler::look() {
   ClusterSample sample;
   sample.time = world_.context.now();
   for (const auto& [rank, account] : world_.accounts) {
-    sample.computing_prefill += computes_prompts(rank) ? account.in_step : 0;
+    (computes_prompts(rank) ? sample.computing_prefill : sample.running_decode) += account.in_step;
   }
   const std::uint32_t at_prefill = depth(Role::prefill, "bootstrap") + depth(Role::prefill, "waiting");
   sample.waiting_prefill = at_prefill - std::min(at_prefill, sample.computing_prefill);
   sample.in_transfer = depth(Role::prefill, "inflight");
   for (const Role role : {Role::decode, Role::aggregated}) {
     sample.waiting_decode += depth(role, "ready") + depth(role, "retracted");
-    sample.running_decode += depth(role, "running");
   }
   const Totals now = totals();
   const double span = seconds(sample.time - last_time_);

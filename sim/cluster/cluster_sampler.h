@@ -27,7 +27,7 @@ struct SampledWorld {
 
 class ClusterSampler final {
  public:
-  ClusterSampler(SampledWorld world, Duration period, std::size_t samples_max = 4000);
+  ClusterSampler(SampledWorld world, Duration period, std::size_t samples_max);
 
   // Looks once a period. Spawned once; runs until cancelled.
   Task<> run();

@@ -12,11 +12,6 @@
 #include "sim/workload/page_keys.h"
 
 namespace baton::sim {
-namespace {
-
-constexpr std::uint64_t kLookEvery = 4096;  // events between two calls of go_on
-
-}  // namespace
 
 ClusterWorld::ClusterWorld(ClusterPlan plan, RequestSource& source, ReplaySink& sink, ReplayOptions options)
     : plan_(std::move(plan)),
@@ -38,7 +33,7 @@ ClusterWorld::ClusterWorld(ClusterPlan plan, RequestSource& source, ReplaySink& 
   }
   node_ = std::make_unique<Node>(std::move(world), node_config(), TextRules{});
   const SampledWorld sampled{context_, *node_, metrics_, accounts_, network_};
-  sampler_ = std::make_unique<ClusterSampler>(sampled, options_.sample_period);
+  sampler_ = std::make_unique<ClusterSampler>(sampled, options_.sample_period, options_.samples_max);
 }
 
 void ClusterWorld::build_network() {
@@ -113,7 +108,7 @@ void ClusterWorld::run() {
     if (!context_.step()) {
       throw Error(Errc::internal, "the simulated cluster waits for itself:\n" + context_.wait_report());
     }
-    if (go_on_ && events % kLookEvery == 0) {
+    if (go_on_ && events % ask_every_ == 0) {
       cut_short_ = !go_on_();
     }
   }

@@ -35,6 +35,7 @@ struct ReplayOptions {
   std::function<void(const WriteSpan&)> on_write = {};
   StepListener on_step = {};                         // of every step that ends; empty: nobody
   Duration sample_period = std::chrono::seconds(1);  // of the sampler
+  std::size_t samples_max = 4000;                    // beyond them it looks half as often
 };
 
 class ClusterWorld final {
@@ -46,7 +47,10 @@ class ClusterWorld final {
   ClusterWorld& operator=(const ClusterWorld&) = delete;
 
   // Before run(): asked between two events now and then; false ends the replay where it is.
-  void ask(std::function<bool()> go_on) { go_on_ = std::move(go_on); }
+  void ask(std::function<bool()> go_on, std::uint64_t every = 4096) {
+    go_on_ = std::move(go_on);
+    ask_every_ = every;
+  }
 
   // Until every request of the source has ended and every page is back. Throws what the source throws, and
   // Error(internal) if requests wait for each other for ever, which is a bug of baton's.
@@ -95,6 +99,7 @@ class ClusterWorld final {
   std::unique_ptr<Node> node_;
   std::unique_ptr<ClusterSampler> sampler_;
   std::function<bool()> go_on_;
+  std::uint64_t ask_every_ = 1;  // events
   std::optional<TimePoint> first_arrival_;
   Prompt text_;
   std::uint64_t started_ = 0;
