@@ -62,6 +62,10 @@ Task<StepOutput> CostEngine::step(StepBatch batch) {
   co_return sampled_where_asked(batch);
 }
 
+Task<> CostEngine::can_begin() {
+  co_await sleep_until(context_, free_, kStepPriority);
+}
+
 // Plans a block of rounds and sleeps until its end, block after block; a cut shortens the last one.
 Task<> CostEngine::run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences) {
   Pulse cut(context_, "rounds");

@@ -52,6 +52,7 @@ class CostEngine final : public Engine {
       : context_(context), model_(model), config_(config), account_(account) {}
 
   Task<StepOutput> step(StepBatch batch) override;
+  Task<> can_begin() override;
   bool takes_rounds() const noexcept override { return config_.rounds && model_.stages() == 1; }
 
   const KvLayout& kv_layout() const noexcept override { return config_.layout; }

@@ -73,10 +73,12 @@ policy::Routing routing_of(const std::string& name) {
 
 void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   if (spec.prefill) {
+    plan.prefill_config.steps_in_flight = spec.prefill->setup.parallel.pp;
     plan.prefill_config.step = {spec.prefill->limits.step_tokens, spec.prefill->limits.step_sequences};
   }
   plan.prefill_config.rooms_max = kAtOnceMax;
   const PoolLimits& limits = spec.decode.limits;
+  plan.decode_config.steps_in_flight = spec.decode.setup.parallel.pp;
   plan.decode_config.running_max = limits.running_max;
   plan.decode_config.admission.lookahead_tokens = limits.lookahead_tokens;
   plan.decode_config.admission.active_max = kAtOnceMax;

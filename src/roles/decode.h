@@ -39,7 +39,8 @@
 namespace baton {
 
 struct DecodeConfig {
-  std::uint32_t running_max = 64;  // sequences of one decode step
+  std::uint32_t running_max = 64;     // sequences of one decode step, or of all that are in flight
+  std::uint32_t steps_in_flight = 1;  // more where the engine is a pipeline: as many as it has stages
   policy::AdmissionLimits admission;
   policy::MixedLimits step;
   std::size_t waiting_max = 256;  // requests that wait for pages; more are refused as overloaded (429)
@@ -116,6 +117,7 @@ class DecodeRank final {
 
   // decode_step.cc: from the verdict to the last token
   Task<> generate();
+  Task<> take_step(std::vector<DecodeRoom*> rooms, std::vector<std::uint32_t> rows, StepBatch batch);
   void join_ready();
   StepBatch form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows);
   void end_step(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepResult& result);
@@ -169,6 +171,7 @@ class DecodeRank final {
   Pulse room_gone_;                                  // run() looks whether all is over
   RoundStep* round_step_ = nullptr;                  // several rounds under way
   std::uint64_t steps_ = 0;
+  std::uint32_t in_flight_ = 0;          // steps
   std::uint64_t forced_retraction_ = 0;  // the step of the last one
   bool stopping_ = false;
 };

@@ -27,7 +27,7 @@ Task<> DecodeRank::make_room() {
     const std::uint32_t pages = tight ? parts_.pool.returned_by(room->lease) : room->lease.size();
     candidates.push_back({static_cast<std::uint32_t>(room->output.tokens().size()),
                           static_cast<std::uint32_t>(room->prompt().size()), pages, wanted,
-                          room->computed >= room->prompt().size()});
+                          room->computed >= room->prompt().size() && !room->busy});
   };
   running_.for_each(add);
   ready_.for_each(add);

@@ -23,7 +23,8 @@ policy::RoundCandidate candidate(const DecodeRoom& room) {
 // One where a token could change the batch: by ending a request, or by showing that pages are short.
 std::uint32_t DecodeRank::rounds_ahead(const std::vector<DecodeRoom*>& rooms,
                                        const std::vector<std::uint32_t>& rows) const {
-  if (!parts_.engine.takes_rounds() || config_.retract_every != 0 || !retracted_.empty()) {
+  if (!parts_.engine.takes_rounds() || config_.steps_in_flight > 1 || config_.retract_every != 0 ||
+      !retracted_.empty()) {
     return 1;
   }
   std::vector<policy::RoundCandidate> batch;

@@ -10,6 +10,13 @@ namespace baton {
 
 Task<> DecodeRank::generate() {
   for (;;) {
+    if (in_flight_ > 0) {
+      co_await parts_.engine.can_begin();
+    }
+    if (in_flight_ == config_.steps_in_flight) {
+      co_await work_.wait();
+      continue;
+    }
     co_await resume_retracted();
     join_ready();
     co_await make_room();
@@ -20,24 +27,38 @@ Task<> DecodeRank::generate() {
       co_await work_.wait();
       continue;
     }
-    const TimePoint began = parts_.context.now();
-    parts_.trace.begin(began, parts_.self.rank, "step", steps_, rooms.size());
-    RoundStep step(rooms, rounds_ahead(rooms, rows));
-    reserve_rounds(step, batch);
-    StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
-    round_step_ = nullptr;
-    parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", steps_);
-    if (step.rounds.taken()) {
-      const std::uint32_t rounds = step.rounds.planned();
-      parts_.metrics.step((parts_.context.now() - began) / rounds, rounds);
-      end_rounds(step, result);
+    ++in_flight_;
+    if (config_.steps_in_flight == 1) {
+      co_await take_step(std::move(rooms), std::move(rows), std::move(batch));
     } else {
-      ++steps_;
-      end_step(rooms, rows, result);
-      parts_.metrics.step(parts_.context.now() - began);
+      scope_.spawn("step", take_step(std::move(rooms), std::move(rows), std::move(batch)));
     }
-    flush_events();
-    update_metrics();
+  }
+}
+
+Task<> DecodeRank::take_step(std::vector<DecodeRoom*> rooms, std::vector<std::uint32_t> rows, StepBatch batch) {
+  const TimePoint began = parts_.context.now();
+  const std::uint64_t number = steps_;
+  parts_.trace.begin(began, parts_.self.rank, "step", number, rooms.size());
+  RoundStep step(rooms, rounds_ahead(rooms, rows));
+  reserve_rounds(step, batch);
+  StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+  --in_flight_;
+  round_step_ = nullptr;
+  parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", number);
+  if (step.rounds.taken()) {
+    const std::uint32_t rounds = step.rounds.planned();
+    parts_.metrics.step((parts_.context.now() - began) / rounds, rounds);
+    end_rounds(step, result);
+  } else {
+    ++steps_;
+    end_step(rooms, rows, result);
+    parts_.metrics.step(parts_.context.now() - began);
+  }
+  flush_events();
+  update_metrics();
+  if (config_.steps_in_flight > 1) {
+    work_.notify();
   }
 }
 
@@ -52,11 +73,16 @@ void DecodeRank::join_ready() {
   }
 }
 
-// Everybody who has pages for the next rows. make_room() has extended the leases as far as pages went.
+// Everybody who has pages for the next rows; with several steps in flight, as many as make them equal in size.
+// make_room() has extended the leases as far as pages went.
 StepBatch DecodeRank::form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows) {
   std::vector<DecodeRoom*> candidates;
   std::vector<std::uint32_t> remaining;
+  const std::size_t share = (running_.size() + config_.steps_in_flight - 1) / config_.steps_in_flight;
   running_.for_each([&](DecodeRoom* room) {
+    if (room->busy || candidates.size() == share) {
+      return;  // of another step, or for one
+    }
     const bool has_pages = pages_wanted(*room) == 0;
     candidates.push_back(room);
     remaining.push_back(has_pages && !room->failure ? room->remaining() : 0);

@@ -39,7 +39,8 @@ namespace baton {
 
 struct PrefillConfig {
   policy::PrefillLimits step;
-  std::size_t rooms_max = 1024;                                // rooms at one time; more are refused as overloaded
+  std::uint32_t steps_in_flight = 1;  // more where the engine is a pipeline: as many as it has stages
+  std::size_t rooms_max = 1024;       // rooms at one time; more are refused as overloaded
   Duration early_landing_lifetime = std::chrono::seconds(10);  // a landing without a job is refused after it
   Tombstones::Limits tombstones;
 };
@@ -102,6 +103,7 @@ class PrefillRank final {
 
   // prefill_step.cc
   Task<> compute();
+  Task<> take_step(std::vector<PrefillRoom*> rooms, StepBatch batch);
   bool find_pages(PrefillRoom& room);
   void keep_prefix(PrefillRoom& room);
   StepBatch form_step(std::vector<PrefillRoom*>& rooms);
@@ -145,6 +147,7 @@ class PrefillRank final {
   Pulse deadline_;   // the deadline watch looks again
   Pulse room_gone_;  // run() looks whether the last room is gone
   std::uint64_t steps_ = 0;
+  std::uint32_t in_flight_ = 0;  // steps
   bool stopping_ = false;
 };
 

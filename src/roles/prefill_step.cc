@@ -10,27 +10,44 @@ namespace baton {
 
 Task<> PrefillRank::compute() {
   for (;;) {
+    if (in_flight_ > 0) {
+      co_await parts_.engine.can_begin();
+    }
     std::vector<PrefillRoom*> rooms;
-    StepBatch batch = form_step(rooms);
+    StepBatch batch = in_flight_ < config_.steps_in_flight ? form_step(rooms) : StepBatch();
     if (rooms.empty()) {
       co_await work_.wait();
       continue;
     }
-    std::vector<std::uint32_t> rows;
-    for (const StepSequence& sequence : batch.sequences) {
-      rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
-    }
-    const TimePoint began = parts_.context.now();
-    parts_.trace.begin(began, parts_.self.rank, "step", ++steps_, rooms.size());
-    StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
-    if (result.failure) {
-      step_failed(rooms, *result.failure);
+    ++in_flight_;
+    if (config_.steps_in_flight == 1) {
+      co_await take_step(std::move(rooms), std::move(batch));
     } else {
-      end_step(rooms, rows, result.output);
+      scope_.spawn("step", take_step(std::move(rooms), std::move(batch)));
     }
-    parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", steps_);
-    parts_.metrics.step(parts_.context.now() - began);
-    update_metrics();
+  }
+}
+
+Task<> PrefillRank::take_step(std::vector<PrefillRoom*> rooms, StepBatch batch) {
+  std::vector<std::uint32_t> rows;
+  for (const StepSequence& sequence : batch.sequences) {
+    rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
+  }
+  const TimePoint began = parts_.context.now();
+  const std::uint64_t number = ++steps_;
+  parts_.trace.begin(began, parts_.self.rank, "step", number, rooms.size());
+  StepResult result = co_await run_step(parts_.engine, std::move(batch), parts_.self.rank);
+  --in_flight_;
+  if (result.failure) {
+    step_failed(rooms, *result.failure);
+  } else {
+    end_step(rooms, rows, result.output);
+  }
+  parts_.trace.end(parts_.context.now(), parts_.self.rank, "step", number);
+  parts_.metrics.step(parts_.context.now() - began);
+  update_metrics();
+  if (config_.steps_in_flight > 1) {
+    work_.notify();
   }
 }
 
@@ -42,7 +59,7 @@ StepBatch PrefillRank::form_step(std::vector<PrefillRoom*>& rooms) {
   std::vector<std::uint32_t> remaining;
   std::uint64_t tokens = 0;
   waiting_.find_if([&](PrefillRoom* room) {
-    if (room->failure) {
+    if (room->failure || room->in_step) {
       return false;
     }
     if (!find_pages(*room)) {

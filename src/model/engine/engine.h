@@ -59,6 +59,10 @@ class Engine {
   // when they are cut. An engine that does not is never asked to.
   virtual bool takes_rounds() const noexcept { return false; }
 
+  // Completes when another step could begin at once, although steps are under way: the first stage of a pipeline is
+  // free. For ranks that keep several steps in flight, so that they do not form a batch before its time.
+  virtual Task<> can_begin() { co_return; }
+
   virtual const KvLayout& kv_layout() const noexcept = 0;
   virtual std::uint32_t vocab_size() const noexcept = 0;
   virtual std::uint32_t context_length() const noexcept = 0;  // positions the model was made for

@@ -28,6 +28,10 @@ Drawn draw(std::uint64_t seed, std::size_t count) {
   ClusterPlan& plan = drawn.plan;
   plan.seed = plan.router_config.seed = seed;
   plan.aggregated = pick(4) == 0;
+  auto cost = std::make_shared<LinearCost>();
+  cost->pipeline = 1 + pick(3);
+  plan.prefill.cost = plan.decode.cost = cost;
+  plan.prefill_config.steps_in_flight = plan.decode_config.steps_in_flight = cost->pipeline;
   plan.prefix_cache = pick(2) == 0;
   plan.stream_layers = pick(2) == 0;
   plan.model_layers = 8;

@@ -20,18 +20,20 @@ struct LinearCost final : CostModel {
   std::int64_t prefill_token = 10'000;
   std::int64_t decode_sequence = 50'000;
   std::int64_t context_thousand = 30'000;
+  std::uint32_t pipeline = 1;  // equal stages
 
   StepCost cost(const StepLoad& load) const override {
     const auto rows = static_cast<std::int64_t>(load.prefill_tokens) * prefill_token +
                       static_cast<std::int64_t>(load.decode_sequences) * decode_sequence +
                       static_cast<std::int64_t>(load.decode_context) * context_thousand / 1000;
     StepCost cost;
-    cost.total = cost.stage = Duration(constant + rows);
+    cost.total = Duration(constant + rows);
+    cost.stage = cost.total / pipeline;
     cost.by_layer[static_cast<std::size_t>(CostLayer::fitted)] = cost.total;
     return cost;
   }
   StepCost group_cost(std::span<const StepLoad> loads) const override { return cost(loads.front()); }
-  std::uint32_t stages() const noexcept override { return 1; }
+  std::uint32_t stages() const noexcept override { return pipeline; }
   std::string describe() const override { return "linear"; }
 };
 

@@ -136,6 +136,49 @@ TEST_CASE("T1: what a request waits for is Lindley's recursion, to the nanosecon
   }
 }
 
+TEST_CASE("T2: a pipeline of two stages waits as DistServe's formula says, and crosses over with two-way tensors") {
+  // Section 2 of DistServe (OSDI'24) for uniform prompts of time D at rate R, times in units of D.
+  const auto one = [](double load) { return 1 + load / (2 * (1 - load)); };
+  const auto two_stages = [](double load) { return 1 + load / (4 * (2 - load)); };
+  const auto tensors = [](double load, double k) { return 1 / k + load / (2 * k * (k - load)); };
+  CHECK(two_stages(0.5) < one(0.5));
+  const Duration service = 200 * kTokenTime;
+  for (const double load : {0.2, 0.4, 0.6, 0.8}) {
+    ClusterPlan plan = server_plan(1, 1);
+    auto cost = std::make_shared<LinearCost>();
+    cost->constant = 0;
+    cost->prefill_token = kTokenTime.count();
+    cost->pipeline = 2;
+    plan.prefill.cost = cost;
+    plan.prefill_config.steps_in_flight = 2;
+    std::vector<TraceRequest> requests = draw_requests(4, 20'000, {load / seconds(service), 1, 0});
+    std::int64_t wait = 0;
+    std::size_t wrong = 0;
+    for (TraceRequest& request : requests) {
+      request.input_tokens = 200;
+    }
+    const Times times = replay(plan, requests);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      wrong += std::abs(times.ttft[i] - static_cast<double>(wait + service.count()) / 1e6) > 1e-6 ? 1 : 0;
+      const Duration gap = i + 1 < requests.size() ? requests[i + 1].arrival - requests[i].arrival : Duration{0};
+      wait = std::max<std::int64_t>(0, wait + service.count() / 2 - gap.count());
+    }
+    CHECK(wrong == 0);
+    // The recursion above is that of a server that takes D / 2; its mean is the formula's.
+    const double mean_wait = 0.5 * lindley_mean_wait(13, load / 2, [](Random&) { return 1.0; }, 3'000'000);
+    CHECK(1 + mean_wait == doctest::Approx(two_stages(load)).epsilon(0.01));
+    for (const double k : {1.3, 1.5, 1.8}) {
+      const double mean_tp = (1 + lindley_mean_wait(14, load / k, [](Random&) { return 1.0; }, 3'000'000)) / k;
+      CHECK(mean_tp == doctest::Approx(tensors(load, k)).epsilon(0.01));
+    }
+  }
+  for (int i = 0; i < 50; ++i) {  // tensor parallelism wins where load is low, the pipeline where it is high
+    const double k = 1.3 + 0.5 * i / 49;
+    CHECK(tensors(0.01, k) < two_stages(0.01));
+    CHECK(tensors(0.999 * k, k) > two_stages(0.999 * k));
+  }
+}
+
 TEST_CASE("T1: constant service waits as M/D/1, rho / (2 (1 - rho))") {
   for (const double load : {0.3, 0.5, 0.7, 0.8, 0.9}) {
     const double wait = lindley_mean_wait(11, load, [](Random&) { return 1.0; });
