@@ -190,6 +190,15 @@ TEST_CASE("open_trace: a synthetic load in a file, whose seed an option replaces
         }).ends_with("sorting has no effect on a synthetic load, whose file says it all"));
 }
 
+TEST_CASE("open_trace: the example of a synthetic load is one, with turns that wait and prefixes that are shared") {
+  const TraceInfo info = info_of("examples/traces/chats.toml");
+  CHECK(info.requests == 20'000);
+  CHECK(info.rate == doctest::Approx(4).epsilon(0.06));
+  CHECK(info.follow > info.requests / 2);
+  CHECK(info.input.max < 32'768);
+  CHECK(hits(info.hit_tokens, info) > 50);
+}
+
 TEST_CASE("open_trace: an option without effect, and a trace of which nothing is left, are errors") {
   TraceOptions options;
   options.category = "x";
