@@ -103,7 +103,7 @@ void read_skew(TableReader& pool, const PoolSpec& spec, StepSetup& setup) {
   }
   if (alpha > 0 && setup.model.is_mixture()) {
     const std::uint32_t tokens = spec.role == PoolRole::decode ? spec.limits.running_max : spec.limits.step_tokens;
-    const std::uint32_t experts = setup.model.experts / setup.parallel.ep * setup.parallel.ep;
+    const std::uint32_t experts = setup.model.experts + setup.redundant_experts;
     setup.expert_skew =
         power_law_skew({alpha, experts, setup.parallel.ep, static_cast<std::uint64_t>(tokens) * setup.parallel.dp});
   }

@@ -125,6 +125,15 @@ TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
                  "a law has it in its coefficients"));
 }
 
+TEST_CASE("ClusterSpec: a power law of expert loads becomes a skew, also where only copies make the experts go round") {
+  std::string text = with("llama-3.1-8b", "mixtral-8x7b");
+  text.replace(text.find("ranks = 2"), 9, "ranks = 16\ndp = 16\nep = 16\nredundant_experts = 8\nexpert_alpha = 1.2");
+  text.replace(text.find("hardware = \"h100\""), 17, "hardware = \"h100\"\ntp = 2");
+  const ClusterSpec spec = parse_cluster(text, "c.toml");
+  CHECK(spec.decode.setup.expert_skew > 1.5);
+  CHECK(parse_cluster(spec.effective(), "c.toml").decode.setup.expert_skew == spec.decode.setup.expert_skew);
+}
+
 TEST_CASE("ClusterSpec: what cannot be is refused with its reason") {
   CHECK(contains(refusal(with("ranks = 2", "ranks = 0")), "c.toml:8: decode.ranks: a whole number from 1"));
   CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ntp = 3")),
