@@ -66,6 +66,33 @@ void check_prompt(const Scenario& scenario, const std::vector<TraceEvent>& histo
   }
 }
 
+// A leg's failure is its request's end.
+void check_heard(const Scenario& scenario, const std::vector<TraceEvent>& history,
+                 const std::map<std::uint32_t, ClientOutcome>& outcomes, Chronicle& chronicle) {
+  std::set<std::uint32_t> vanish;
+  for (const ClientPlan& plan : scenario.clients) {
+    if (plan.patience && plan.vanishes) {
+      vanish.insert(plan.index);
+    }
+  }
+  for (const TraceEvent& event : history) {
+    const bool failed = event.name == std::string_view("over") && event.b != 0;
+    const auto request = failed ? chronicle.request_of(RoomId{event.id}) : std::nullopt;
+    const auto outcome = request ? outcomes.find(*request) : outcomes.end();
+    if (outcome == outcomes.end() || vanish.contains(*request)) {
+      continue;  // it need not have listened
+    }
+    const TimePoint latest = latest_end(scenario, event.time + linger_max(scenario));
+    if (outcome->second.gone > latest) {
+      const auto late = std::chrono::duration_cast<std::chrono::microseconds>(outcome->second.gone - event.time);
+      chronicle.blame("unheard",
+                      fmt::format("request {}: {} gave the room up, and the request ended {} us later", *request,
+                                  to_string(event.rank), late.count()),
+                      RoomId{event.id});
+    }
+  }
+}
+
 void check_not_revived(const std::vector<TraceEvent>& history, const Arrivals& arrivals, Chronicle& chronicle) {
   for (const TraceEvent& event : history) {
     const std::string_view name = event.name;
@@ -153,6 +180,7 @@ void check_afterwards(const Scenario& scenario, const std::vector<TraceEvent>& a
   }
   if (ends_are_prompt(scenario)) {
     check_prompt(scenario, history, outcomes, chronicle);
+    check_heard(scenario, history, outcomes, chronicle);
   }
 }
 

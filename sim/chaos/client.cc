@@ -119,11 +119,18 @@ class Client final {
     if (taken != order_.expected.size()) {
       blame("tokens", fmt::format("ended well after {} tokens, the reference has {}", taken, order_.expected.size()));
     }
-    if (event.usage.cached_tokens > event.usage.prompt_tokens) {
-      blame("usage",
-            fmt::format("{} cached of {} prompt tokens", event.usage.cached_tokens, event.usage.prompt_tokens));
-    }
+    check_usage(event.usage, taken + (event.stop_token ? 1 : 0));
     check_stages(event.timeline);
+  }
+
+  void check_usage(const Usage& usage, std::size_t drawn) {
+    if (usage.cached_tokens > usage.prompt_tokens) {
+      blame("usage", fmt::format("{} cached of {} prompt tokens", usage.cached_tokens, usage.prompt_tokens));
+    }
+    if (usage.prompt_tokens != order_.request.prompt.size() || usage.completion_tokens != drawn) {
+      blame("usage", fmt::format("{} prompt tokens count as {}, {} drawn ones as {}", order_.request.prompt.size(),
+                                 usage.prompt_tokens, drawn, usage.completion_tokens));
+    }
   }
 
   void check_failure(const Failure& failure) {

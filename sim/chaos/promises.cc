@@ -26,6 +26,17 @@ bool places_for_all(const Scenario& scenario) {
   return scenario.waiting_max >= clients && scenario.rooms_max >= clients && scenario.open_max >= clients;
 }
 
+// A heartbeat that comes late can cost a living rank its place.
+bool heartbeats_matter(const Scenario& scenario) {
+  return scenario.copying && !scenario.aggregated && scenario.heartbeat > Duration{0};
+}
+
+// Control messages that come late, early or twice change nothing.
+bool control_heals(const Scenario& scenario) {
+  const MessageRates& control = scenario.control;
+  return control == MessageRates{} || (control.lost == 0 && !heartbeats_matter(scenario));
+}
+
 bool scripted(const Scenario& scenario, auto harmless) {
   return !std::ranges::all_of(scenario.script, [&](const ScriptedFault& fault) { return harmless(fault.fault); });
 }
@@ -69,17 +80,17 @@ Promise promise_of(const Scenario& scenario, const ClientPlan& plan) {
   if (!fits(scenario, plan)) {
     return Promise::refusal;
   }
-  if (plan.patience || !places_for_all(scenario) || !ranks_are_left_alone(scenario) ||
-      scenario.control != MessageRates{} || scenario.notice.torn > 0 || scenario.notice.lost > kHealable ||
-      scenario.write.unheard > kHealable || scenario.write.failed > 0 || scenario.write.torn > 0) {
+  if (plan.patience || !places_for_all(scenario) || !ranks_are_left_alone(scenario) || !control_heals(scenario) ||
+      scenario.notice.torn > 0 || scenario.notice.lost > kHealable || scenario.write.unheard > kHealable ||
+      scenario.write.failed > 0 || scenario.write.torn > 0) {
     return Promise::an_end;
   }
   const auto heals = [](Fault fault) {
     return fault == Fault::notice_lost || fault == Fault::notice_delayed || fault == Fault::notice_overtaken ||
            fault == Fault::notice_duplicated || fault == Fault::write_late || fault == Fault::write_unheard;
   };
-  const bool undisturbed =
-      scenario.notice == MessageRates{} && scenario.write == WriteRates{} && scenario.script.empty();
+  const bool undisturbed = scenario.control == MessageRates{} && scenario.notice == MessageRates{} &&
+                           scenario.write == WriteRates{} && scenario.script.empty();
   const bool in_time = plan.time_limit >= (undisturbed ? kPlenty : kHealing) + frozen(scenario);
   return in_time && !scripted(scenario, heals) ? Promise::success : Promise::an_end;
 }

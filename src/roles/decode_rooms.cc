@@ -10,6 +10,10 @@
 namespace baton {
 
 void DecodeRank::refuse(const Job& job, Failure cause) {
+  note("over", job.room, 0, static_cast<std::uint64_t>(cause.code));
+  if (mutant(Mutant::decode_refuses_in_silence)) {
+    return;
+  }
   if (job.prefill != job.decode) {
     parts_.link.post(job.prefill.rank, CancelRoom(job.room, cause));
   }

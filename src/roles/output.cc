@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/check.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 namespace {
@@ -82,7 +83,8 @@ bool Output::accept_run(std::span<const TokenId> ids) {
 
 FinishEvent Output::finish() const {
   FinishEvent event = finish_;
-  event.usage.completion_tokens = static_cast<std::uint32_t>(tokens_.size());
+  const std::size_t again = mutant(Mutant::first_token_counts_twice) ? 1 : 0;
+  event.usage.completion_tokens = static_cast<std::uint32_t>(tokens_.size() + again);
   return event;
 }
 

@@ -72,6 +72,9 @@ Task<> PrefillRank::listen() {
 void PrefillRank::take(Job job) {
   const RoomId id = job.room;
   saw(room_event::kJob, id);
+  if (rooms_.contains(id) && mutant(Mutant::prefill_refuses_open_room)) {
+    return refuse(job, Failure(Errc::corrupt, to_string(parts_.self.rank), "the room is open already"));
+  }
   if ((tombstones_.contains(id) && !mutant(Mutant::prefill_takes_job_twice)) || rooms_.contains(id)) {
     return;  // a cancel overtook the job, or the job came twice
   }
@@ -95,7 +98,9 @@ void PrefillRank::take(Job job) {
   auto owned = std::make_unique<PrefillRoom>(parts_.context, std::move(job));
   PrefillRoom* room = owned.get();
   rooms_.emplace(id, std::move(owned));
-  room->banned = banned_tokens(room->job.request->stop, parts_.rules.end_of_text, 0);
+  if (!mutant(Mutant::prefill_forgets_min_tokens)) {
+    room->banned = banned_tokens(room->job.request->stop, parts_.rules.end_of_text, 0);
+  }
   deadlines_.add(room->job.deadline, id);
   deadline_.notify();
   put_in(bootstrap_, *room);
@@ -111,7 +116,7 @@ void PrefillRank::take(Landing landing) {
   if (const auto found = rooms_.find(id); found != rooms_.end()) {
     return open(*found->second, landing);
   }
-  if (tombstones_.contains(id)) {
+  if (tombstones_.contains(id) && !mutant(Mutant::late_landing_is_kept)) {
     return parts_.sender.refuse(landing, tombstones_.cause(id));
   }
   if (const auto early = early_landings_.find(id); early != early_landings_.end() && early->second.landing == landing) {

@@ -47,7 +47,8 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
     room.pages = landing.pages;
   } else if (parts_.pool == nullptr) {
     return fail(room, Failure(Errc::internal, to_string(parts_.self.rank), "no pages of its own to compute into"));
-  } else if (parts_.pool->layout().pages_for(room.prompt_tokens()) > parts_.pool->capacity()) {
+  } else if (parts_.pool->layout().pages_for(room.prompt_tokens()) > parts_.pool->capacity() &&
+             !mutant(Mutant::prefill_takes_what_never_fits)) {
     return fail(room, Failure(Errc::too_large, to_string(parts_.self.rank),
                               fmt::format("the prompt has {} tokens, the prefill pool holds {}", room.prompt_tokens(),
                                           std::uint64_t{parts_.pool->capacity()} * parts_.pool->layout().page_tokens)));
@@ -94,6 +95,10 @@ void PrefillRank::close(PrefillRoom& room) {
 
 // A job that never gets a room here: both the other leg and the router hear why.
 void PrefillRank::refuse(const Job& job, Failure cause) {
+  note("over", job.room, 0, static_cast<std::uint64_t>(cause.code));
+  if (mutant(Mutant::prefill_refuses_in_silence)) {
+    return;
+  }
   refuse_early(job.room, cause);
   parts_.link.post(job.decode.rank, LegFailed(job.room, parts_.self.rank, cause));
   parts_.link.post_router(job.router, LegFailed(job.room, parts_.self.rank, cause));

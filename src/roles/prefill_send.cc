@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "roles/prefill.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -55,7 +56,8 @@ Task<Result<>> PrefillRank::finish_room(PrefillRoom& room) {
     times.copied_bytes = std::uint64_t{room.pushed_pages} * parts_.engine.kv_layout().page_bytes();
   }
   SideRecord record(room.prompt_tokens(), *room.first, room.cached, times);
-  Result<> finished = co_await room.outgoing->finish(std::move(record), room.job.deadline);
+  const TimePoint deadline = mutant(Mutant::prefill_ignores_deadline) ? kNever : room.job.deadline;
+  Result<> finished = co_await room.outgoing->finish(std::move(record), deadline);
   saw(finished ? room_event::kAnswered : room_event::kUnanswered, room.job.room);
   co_return finished;
 }

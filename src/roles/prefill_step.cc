@@ -5,6 +5,7 @@
 #include "model/kv/prefix_keys.h"
 #include "roles/prefill.h"
 #include "roles/run_step.h"
+#include "runtime/mutants.h"
 
 namespace baton {
 
@@ -62,7 +63,8 @@ StepBatch PrefillRank::form_step(std::vector<PrefillRoom*>& rooms) {
     if (room->failure || room->in_step) {
       return false;
     }
-    if (!find_pages(*room)) {
+    const bool held_up = !inflight_.empty() && mutant(Mutant::prefill_waits_for_answers);
+    if (held_up || !find_pages(*room)) {
       return true;
     }
     candidates.push_back(room);

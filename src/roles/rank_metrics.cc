@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/mutants.h"
+
 namespace baton {
 namespace {
 
@@ -77,7 +79,9 @@ void RankMetrics::failure() {
 }
 
 void RankMetrics::retraction() {
-  retractions_->add();
+  if (!mutant(Mutant::retractions_uncounted)) {
+    retractions_->add();
+  }
 }
 
 Labels RankMetrics::labels_with(std::string key, std::string value) const {

@@ -138,8 +138,12 @@ std::optional<Failure> Router::check(const GenerationRequest& request) const {
   return std::nullopt;
 }
 
-RoomId Router::draw_room() {
+RoomId Router::draw_room(const GenerationRequest& request) {
   RoomId id;
+  if (mutant(Mutant::rooms_are_counted) || mutant(Mutant::rooms_are_named_by_clients)) {
+    id.value = mutant(Mutant::rooms_are_counted) ? turn_ : std::hash<std::string>()(request.client_id) | 1;
+    return id;
+  }
   do {
     id.value = random_.next();
   } while (id.value == 0 || rooms_.contains(id));
@@ -161,7 +165,7 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   auto shared = std::make_shared<const GenerationRequest>(std::move(request));
   const PeerId to_decode = ranks_.decode[*decode];
   const PeerId to_prefill = aggregated ? to_decode : ranks_.prefill[*prefill];
-  auto owned = std::make_unique<RouterRoom>(draw_room(), shared, sample, RouterLeg{*prefill, to_prefill},
+  auto owned = std::make_unique<RouterRoom>(draw_room(*shared), shared, sample, RouterLeg{*prefill, to_prefill},
                                             RouterLeg{*decode, to_decode}, now, add_saturating(now, limit));
   RouterRoom& room = *owned;
   sample.opened(room.id, now);
@@ -169,10 +173,14 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   decode_load_[*decode].outstanding_tokens += room.decode_tokens();
   deadlines_.add(mutant(Mutant::router_ignores_deadline) ? kNever : room.deadline, room.id);
   deadline_.notify();
+  const bool fresh = !rooms_.contains(room.id);
+  BATON_CHECK(fresh, to_string(room.id));
   rooms_.emplace(room.id, std::move(owned));
   open_gauge_.add(1);
   if (!aggregated) {
-    link_.post(to_prefill.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
+    const std::size_t named = *prefill + (mutant(Mutant::legs_choose_apart) ? 1 : 0);
+    const PeerId sender = ranks_.prefill[named % ranks_.prefill.size()];
+    link_.post(sender.rank, Job(room.id, shared, sender, to_decode, now, room.deadline, self()));
   }
   link_.post(to_decode.rank, Job(room.id, shared, to_prefill, to_decode, now, room.deadline, self()));
   return true;

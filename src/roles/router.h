@@ -89,7 +89,7 @@ class Router final : public Generator {
 
  private:
   std::optional<Failure> check(const GenerationRequest& request) const;
-  RoomId draw_room();
+  RoomId draw_room(const GenerationRequest& request);
   bool dispatch(Sample& sample, GenerationRequest request);
   void name_prefix(GenerationRequest& request) const;
 

@@ -146,7 +146,8 @@ void Router::end(RoomId id, Failure cause, std::optional<RankId> already_knows) 
     link_.post(decode, CancelRoom(id, cause));
   }
   failed_.add(1);
-  FinishEvent event(std::move(cause));
+  const bool hushed_up = cause.code == Errc::peer_lost && mutant(Mutant::router_hides_losses);
+  FinishEvent event = hushed_up ? FinishEvent() : FinishEvent(std::move(cause));
   event.usage.prompt_tokens = static_cast<std::uint32_t>(room.request->prompt.size());
   event.timeline.total = context_.now() - room.arrived;
   room.sample->deliver(std::move(event));

@@ -22,7 +22,8 @@ bool TransferBook::open(Expectation& expectation) {
 }
 
 bool TransferBook::apply(Notice notice) {
-  const auto found = rooms_.find(notice.id);
+  const bool anybodys = mutant(Mutant::record_fits_any_room) && notice.kind == NoticeKind::record;
+  const auto found = anybodys ? rooms_.begin() : rooms_.find(notice.id);
   if (found == rooms_.end() || found->second.concluded() || found->second.source != notice.from) {
     apply_late(notice);
     return false;
@@ -77,7 +78,8 @@ void TransferBook::apply_late(const Notice& notice) {
       quarantine_.erase(found);
       return;
     }
-    if (notice.kind == NoticeKind::written || notice.kind == NoticeKind::record) {
+    const bool goes_on = notice.kind == NoticeKind::written || notice.kind == NoticeKind::record;
+    if (goes_on && !mutant(Mutant::late_write_unanswered)) {
       // The sender goes on, so it cannot have had the first answer, or had it before it opened the room.
       answer(notice.id, notice.from, found->second.cause);
     }

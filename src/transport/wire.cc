@@ -113,6 +113,9 @@ SampledToken get_token(ByteReader& reader) {
     const float logprob = reader.get_float();
     token.top.emplace_back(id, logprob);
   }
+  if (mutant(Mutant::record_loses_logprobs)) {
+    return SampledToken(token.id, 0, {});
+  }
   return token;
 }
 

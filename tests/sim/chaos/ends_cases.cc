@@ -24,18 +24,23 @@ void too_long_for_prefill() {
   expect(report.outcomes.at(1).ok(), "the next one is served");
 }
 
-// Decode has no pages until after the second request's deadline.
+// Decode has no pages until after the second request's deadline, and nobody's word that it has passed reaches it.
 void full_decode_ends_its_queue() {
   Scenario scenario = quiet_world();
   scenario.decode_pages = 30;
   add_client(scenario, microseconds(100), 20, 100);
   ClientPlan& waiting = add_client(scenario, microseconds(200), 100, 4);
   waiting.time_limit = milliseconds(5);
-  const RunReport report = play(scenario);
+  for (const std::uint32_t cancel : {0U, 1U}) {
+    scenario.script.push_back({Traffic::cancel, 1, cancel, Fault::control_lost, {}});
+  }
+  scenario.script.push_back({Traffic::leg_failed, 1, 0, Fault::control_lost, {}});  // prefill's
+  const RunReport report = play(scenario, RunOptions{true, nullptr});
   expect(report.outcomes.at(0).ok(), "who has the pages is served");
   const ClientOutcome& refused = report.outcomes.at(1);
   expect(refused.failure && refused.failure->code == Errc::timeout, "who waits ends with its deadline");
   expect(refused.gone <= TimePoint(milliseconds(6)), "when it passes");
+  expect(over_at(report, kDecode, 1) <= TimePoint(milliseconds(6)), "and leaves the queue by itself");
 }
 
 // Prefill refuses at once. Its word to the router is lost, so decode must tell.
@@ -60,11 +65,15 @@ void peer_that_stops_reading() {
   Scenario scenario = quiet_world(1, 2);
   add_client(scenario, microseconds(100), 40, 20);
   add_client(scenario, microseconds(100), 40, 20).time_limit = milliseconds(50);
+  add_client(scenario, milliseconds(3), 40, 20);
   const RunReport quiet = play(scenario);
   scenario.timed.push_back({Fault::freeze, {Role::decode, 1}, {}, microseconds(300), milliseconds(500)});
   const RunReport report = play(scenario);
-  expect(report.outcomes.at(0).first_token == quiet.outcomes.at(0).first_token, "the other rank's first token comes");
-  expect(report.outcomes.at(0).gone == quiet.outcomes.at(0).gone, "and its last one, as if nothing had been");
+  for (const std::uint32_t other : {0U, 2U}) {
+    expect(report.outcomes.at(other).first_token == quiet.outcomes.at(other).first_token,
+           "the other rank's first tokens come");
+    expect(report.outcomes.at(other).gone == quiet.outcomes.at(other).gone, "and their last, as if nothing had been");
+  }
   expect(report.outcomes.at(1).failure && report.outcomes.at(1).gone <= TimePoint(milliseconds(51)),
          "the frozen rank's request ends at its deadline");
 }

@@ -52,6 +52,7 @@ std::vector<NamedCase> peer_leak_cases();
 std::vector<NamedCase> peer_wait_cases();
 std::vector<NamedCase> peer_failure_cases();
 std::vector<NamedCase> peer_output_cases();
+std::vector<NamedCase> peer_api_cases();
 std::vector<NamedCase> peer_reserve_cases();
 
 std::vector<NamedCase> all_named_cases();

@@ -98,14 +98,15 @@ void odd_request_names() {
 }
 
 // Here prefill writes and decode offers, so what may expire is the offer: the landing reaches prefill after the
-// request's deadline, or there is no job for it at all. Decode hears that nobody will write, prefill computes nothing,
-// and the pages' next owner finds its own bytes.
+// request's deadline, or there is no job for it at all. Decode's word that it takes the offer back is lost; it hears
+// that nobody will write, prefill computes nothing, and the pages' next owner finds its own bytes.
 void late_offer_is_refused() {
   for (const bool job_lost : {false, true}) {
     Scenario scenario = quiet_world();
     scenario.decode_pages = 6;
     add_client(scenario, microseconds(100), 20, 2).time_limit = milliseconds(40);
     add_client(scenario, milliseconds(20), 20, 2).time_limit = milliseconds(900);
+    scenario.script.push_back({Traffic::answer, 0, 0, Fault::notice_lost, {}});
     if (job_lost) {
       scenario.script.push_back({Traffic::job, 0, 0, Fault::control_lost, {}});
     } else {

@@ -1,8 +1,7 @@
 // More of what users of other PD runtimes met: growth, metrics, messages that make no sense, several samples, and who
 // chooses the ranks.
 //
-// Q2 (llm-d-router#2853, a stale prefix index after a restart) has no counterpart: there is no prefix index. Q5
-// (unified-cache-management#1295, min_tokens on the prefill leg) needs a real model: tiny_model_test.cc.
+// Q2 (llm-d-router#2853, a stale prefix index after a restart) has no counterpart: there is no prefix index.
 #include <list>
 #include <map>
 #include <sstream>

@@ -33,7 +33,7 @@ void one_lost_completion_heals() {
 }
 
 // Prefill's pool is full of prompts whose decode rank is gone, and nobody asks for anything else. First without
-// heartbeats, when only deadlines can help; then with them, long before any deadline.
+// heartbeats or a word of the router's, when only deadlines can help; then with them, long before any deadline.
 void full_pool_empties_without_new_work() {
   for (const bool heartbeats : {false, true}) {
     Scenario scenario = quiet_world();
@@ -42,6 +42,9 @@ void full_pool_empties_without_new_work() {
     for (int i = 0; i < 6; ++i) {
       ClientPlan& plan = add_client(scenario, milliseconds(20) + microseconds(10 * i), 20, 4);
       plan.time_limit = heartbeats ? Duration(seconds(30)) : Duration(milliseconds(60));
+      if (!heartbeats) {
+        scenario.script.push_back({Traffic::cancel, plan.index, 0, Fault::control_lost, {}});
+      }
     }
     const Fault how = heartbeats ? Fault::crash : Fault::freeze;
     scenario.timed.push_back({how, kDecode, {}, milliseconds(20) + microseconds(300), seconds(3)});
