@@ -19,13 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Task<> tick(SimContext& context, std::string name, Duration every, int times, std::vector<std::string>& log) {
-  for (int i = 0; i < times; ++i) {
-    co_await sleep_until(context, context.now() + every);
-    log.push_back(name + std::to_string((context.now() - TimePoint{}) / milliseconds(1)));
-  }
-}
-
 void spawn(SimContext& context, Scope& scope, Task<> task) {
   const Context::Inside inside(context);
   scope.spawn("task", std::move(task));
@@ -36,38 +29,52 @@ void run(SimClock& clock) {
   }
 }
 
+// Two contexts on one clock, a scope each, and a log of who woke when.
+struct Pair {
+  SimClock clock;
+  SimContext first{clock, "first"};
+  SimContext second{clock, "second"};
+  Scope a{first, "a"};
+  Scope b{second, "b"};
+  std::vector<std::string> log;
+
+  // Wakes so often and writes the milliseconds down.
+  void tick(SimContext& context, Duration every, int times) {
+    const bool is_first = &context == &first;
+    spawn(context, is_first ? a : b, tick_task(context, is_first ? "a" : "b", every, times));
+  }
+
+ private:
+  Task<> tick_task(SimContext& context, std::string name, Duration every, int times) {
+    for (int i = 0; i < times; ++i) {
+      co_await sleep_until(context, context.now() + every);
+      log.push_back(name + std::to_string((context.now() - TimePoint{}) / milliseconds(1)));
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE("SimClock: contexts share the time, and those of one instant go in the order of joining") {
-  SimClock clock;
-  SimContext first(clock, "first");
-  SimContext second(clock, "second");
-  Scope a(first, "a");
-  Scope b(second, "b");
-  std::vector<std::string> log;
-  spawn(second, b, tick(second, "b", milliseconds(2), 3, log));
-  spawn(first, a, tick(first, "a", milliseconds(3), 2, log));
-  run(clock);
-  CHECK(log == std::vector<std::string>{"b2", "a3", "b4", "a6", "b6"});
-  CHECK_FALSE(clock.deadlocked());
+  Pair pair;
+  pair.tick(pair.second, milliseconds(2), 3);
+  pair.tick(pair.first, milliseconds(3), 2);
+  run(pair.clock);
+  CHECK(pair.log == std::vector<std::string>{"b2", "a3", "b4", "a6", "b6"});
+  CHECK_FALSE(pair.clock.deadlocked());
 }
 
 TEST_CASE("SimClock: a frozen context stands still and catches up after the thaw, the others go on") {
-  SimClock clock;
-  SimContext first(clock, "first");
-  SimContext second(clock, "second");
-  Scope a(first, "a");
-  Scope b(second, "b");
-  std::vector<std::string> log;
-  spawn(first, a, tick(first, "a", milliseconds(1), 2, log));
-  spawn(second, b, tick(second, "b", milliseconds(4), 2, log));
-  clock.run_until(TimePoint{});
-  first.freeze(true);
-  clock.run_until(TimePoint(milliseconds(6)));
-  CHECK(log == std::vector<std::string>{"b4"});
-  first.freeze(false);
-  run(clock);
-  CHECK(log == std::vector<std::string>{"b4", "a6", "a7", "b8"});
+  Pair pair;
+  pair.tick(pair.first, milliseconds(1), 2);
+  pair.tick(pair.second, milliseconds(4), 2);
+  pair.clock.run_until(TimePoint{});
+  pair.first.freeze(true);
+  pair.clock.run_until(TimePoint(milliseconds(6)));
+  CHECK(pair.log == std::vector<std::string>{"b4"});
+  pair.first.freeze(false);
+  run(pair.clock);
+  CHECK(pair.log == std::vector<std::string>{"b4", "a6", "a7", "b8"});
 }
 
 TEST_CASE("SimClock: what is sent to a frozen context is there after the thaw, in order") {
@@ -97,19 +104,14 @@ TEST_CASE("SimClock: what is sent to a frozen context is there after the thaw, i
 }
 
 TEST_CASE("SimClock: the coroutines of one context can be destroyed while the others go on") {
-  SimClock clock;
-  SimContext first(clock, "first");
-  SimContext second(clock, "second");
-  Scope a(first, "a");
-  Scope b(second, "b");
-  std::vector<std::string> log;
-  spawn(first, a, tick(first, "a", milliseconds(1), 100, log));
-  spawn(second, b, tick(second, "b", milliseconds(4), 1, log));
-  clock.run_until(TimePoint(milliseconds(2)));
-  first.destroy_coroutines();
-  CHECK(a.live() == 0);
-  run(clock);
-  CHECK(log == std::vector<std::string>{"a1", "a2", "b4"});
+  Pair pair;
+  pair.tick(pair.first, milliseconds(1), 100);
+  pair.tick(pair.second, milliseconds(4), 1);
+  pair.clock.run_until(TimePoint(milliseconds(2)));
+  pair.first.destroy_coroutines();
+  CHECK(pair.a.live() == 0);
+  run(pair.clock);
+  CHECK(pair.log == std::vector<std::string>{"a1", "a2", "b4"});
 }
 
 TEST_CASE("SimClock: when nobody can run and nobody sleeps it says who waits for what, and since when") {

@@ -33,17 +33,6 @@ Setting number_setting(SettingText text, Number& field, NumberBounds bounds, boo
           [&field, is_shown] { return is_shown ? std::to_string(field) : std::string(); }};
 }
 
-Setting time_setting(SettingText text, Duration& field) {
-  Setting setting{std::move(text.name),
-                  std::move(text.group),
-                  std::move(text.value),
-                  std::move(text.help),
-                  [&field](const std::string& value) { field = parse_duration(value); },
-                  [&field] { return duration_text(field); }};
-  setting.quoted = true;
-  return setting;
-}
-
 std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < chaos::kFaults; ++i) {
@@ -114,8 +103,8 @@ void add_settings(SettingTable& table, ChaosSettings& settings) {
                          settings.digest));
 
   const std::string failure = "A seed that fails";
-  table.add(time_setting({"shrink-seconds", failure, "TIME", "how long to look for a smaller failure; 0: not at all"},
-                         settings.shrink));
+  table.add(duration_setting(
+      {"shrink-seconds", failure, "TIME", "how long to look for a smaller failure; 0: not at all"}, settings.shrink));
   table.add(text_setting({"output", failure, "FILE",
                           "the script that shows the failure; with --replay: that seed's.\nDefault: chaos-SEED.toml"},
                          settings.output));

@@ -121,4 +121,15 @@ Setting list_setting(SettingText text, std::vector<std::string>& field) {
   return setting;
 }
 
+Setting duration_setting(SettingText text, Duration& field) {
+  Setting setting{std::move(text.name),
+                  std::move(text.group),
+                  std::move(text.value),
+                  std::move(text.help),
+                  [&field](const std::string& value) { field = parse_duration(value); },
+                  [&field] { return duration_text(field); }};
+  setting.quoted = true;
+  return setting;
+}
+
 }  // namespace baton

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/time.h"
+
 namespace baton {
 
 struct Setting {
@@ -68,5 +70,6 @@ Setting text_setting(SettingText text, std::string& field);
 Setting flag_setting(SettingText text, bool& field);
 Setting word_setting(SettingText text, std::string& field, std::vector<std::string> words);
 Setting list_setting(SettingText text, std::vector<std::string>& field);
+Setting duration_setting(SettingText text, Duration& field);
 
 }  // namespace baton

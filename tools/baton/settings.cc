@@ -45,17 +45,6 @@ Setting bytes_setting(SettingText text, std::uint64_t& field) {
   return setting;
 }
 
-Setting duration_setting(SettingText text, Duration& field) {
-  Setting setting{std::move(text.name),
-                  std::move(text.group),
-                  std::move(text.value),
-                  std::move(text.help),
-                  [&field](const std::string& value) { field = parse_duration(value); },
-                  [&field] { return duration_text(field); }};
-  setting.quoted = true;
-  return setting;
-}
-
 [[noreturn]] void refuse(const SettingTable& table, const std::string& name, const std::string& why) {
   throw Error(Errc::invalid_argument, fmt::format("{}: {}", table.origin(name), why));
 }
