@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "model/engine/cpu_engine.h"
 #include "model/files/model_source.h"
 #include "runtime/random.h"
+#include "sim/calibrate/logged_engine.h"
 #include "tools/baton/progress.h"
 #include "tools/baton/trace_file.h"
 
@@ -112,6 +114,20 @@ std::string folder_or_stem(const std::filesystem::path& path) {
   return generic ? std::filesystem::absolute(path).parent_path().filename().string() : path.stem().string();
 }
 
+// What a simulated cluster must have in common with this server (sim/calibrate/calibrated_cluster.h).
+std::map<std::string, std::string> log_settings(const NodeConfig& config) {
+  const std::uint32_t page_tokens = config.decode.admission.page_tokens;
+  return {{"mode", config.aggregated ? "aggregated" : "pd"},
+          {"prefill", std::to_string(config.prefill_ranks)},
+          {"decode", std::to_string(config.decode_ranks)},
+          {"page_tokens", std::to_string(page_tokens)},
+          {"kv_tokens", std::to_string(std::uint64_t{config.decode_pages} * page_tokens)},
+          {"chunk", std::to_string(config.prefill.step.step_tokens)},
+          {"running", std::to_string(config.decode.running_max)},
+          {"lookahead", std::to_string(config.decode.admission.lookahead_tokens)},
+          {"prefix_cache", config.prefix_cache ? "true" : "false"}};
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const PipelineSettings& settings, RealContext& front, MetricsRegistry& metrics)
@@ -130,7 +146,16 @@ Pipeline::Pipeline(const PipelineSettings& settings, RealContext& front, Metrics
   options.rows_max = settings.chunk + settings.max_running;
   const CpuEngine sample(*pool_, weights_, options);
   const NodeConfig config = node_config(settings, sample.kv_layout());
-  const auto make_engine = [this, options](RankId) { return std::make_unique<CpuEngine>(*pool_, weights_, options); };
+  if (!settings.step_log.empty()) {
+    step_log_ = std::make_unique<sim::StepLogWriter>(settings.step_log, log_settings(config));
+  }
+  const auto make_engine = [this, options, epoch = front.now()](RankId rank) -> std::unique_ptr<Engine> {
+    auto engine = std::make_unique<CpuEngine>(*pool_, weights_, options);
+    if (!step_log_) {
+      return engine;
+    }
+    return std::make_unique<sim::LoggedEngine>(rank, std::move(engine), *step_log_, epoch);
+  };
   node_ = std::make_unique<LocalNode>(front, make_engine, config, text_rules(source, *tokenizer_), metrics);
 }
 

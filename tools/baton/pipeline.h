@@ -18,6 +18,7 @@
 #include "roles/local_node.h"
 #include "runtime/metrics.h"
 #include "runtime/real_context.h"
+#include "sim/calibrate/step_log.h"
 #include "tools/baton/settings.h"
 
 namespace baton {
@@ -46,6 +47,7 @@ class Pipeline final {
   std::shared_ptr<const Weights> weights_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<ChatTemplate> chat_template_;
+  std::unique_ptr<sim::StepLogWriter> step_log_;  // null: nobody asked for one
   std::unique_ptr<LocalNode> node_;
 };
 

@@ -101,6 +101,9 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                                       "for ui.perfetto.dev or chrome://tracing",
                                       kTraceEventsMax)},
                          settings.trace));
+  table.add(text_setting({"step-log", "Diagnosis", "FILE",
+                          "write a line for every engine step (CSV); `baton sim --calibrate` fits a cost model to it"},
+                         settings.step_log));
 }
 
 void add_settings(SettingTable& table, ServerSettings& settings) {
@@ -166,6 +169,9 @@ void check(const SettingTable& table, const PipelineSettings& settings) {
   }
   if (settings.time_limit <= Duration::zero()) {
     refuse(table, "time-limit", "a request needs some time");
+  }
+  if (const std::string reason = why_not_writable(settings.step_log); !reason.empty()) {
+    refuse(table, "step-log", fmt::format("cannot write {}: {}", settings.step_log, reason));
   }
   if (const std::string reason = why_not_writable(settings.trace); !reason.empty()) {
     refuse(table, "trace", fmt::format("cannot write {}: {}", settings.trace, reason));

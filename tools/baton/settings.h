@@ -37,6 +37,7 @@ struct PipelineSettings {
   Duration time_limit = std::chrono::minutes(10);
   std::uint64_t seed = 0;  // 0: drawn from the system
   std::string trace;       // file for what the ranks did; empty: none
+  std::string step_log;    // file for a line of each engine step; empty: none
 };
 
 struct ServerSettings {

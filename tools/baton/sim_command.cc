@@ -9,6 +9,9 @@
 
 #include "roles/request_log.h"
 #include "runtime/errors.h"
+#include "sim/calibrate/calibrated_cluster.h"
+#include "sim/calibrate/fit_law.h"
+#include "sim/calibrate/step_log.h"
 #include "sim/cluster/compare_runs.h"
 #include "sim/cluster/run_cluster.h"
 #include "sim/explorer/progress_line.h"
@@ -42,6 +45,10 @@ SimCommand::SimCommand() {
   table_.add(text_setting({"cluster", what, "FILE", "the cluster, as in examples/clusters/"}, cluster_));
   table_.add(
       flag_setting({"compare", what, "", "run two clusters, A.toml and B.toml, with the same requests"}, compare_));
+  table_.add(text_setting(
+      {"calibrate", what, "LOG",
+       "fit a cost model to the step log of `baton serve --step-log`; prints a cluster file of that server"},
+      calibrate_));
   Setting seeds{"seeds",
                 what,
                 "N",
@@ -76,7 +83,8 @@ Command SimCommand::command() {
       "  baton sim --trace examples/traces/mooncake_conversation.jsonl.gz --cluster "
       "examples/clusters/llama70b-8p8d.toml\n"
       "  baton sim --trace load.toml --cluster my.toml --out report     then open report/report.html\n"
-      "  baton sim --trace load.toml --compare a.toml b.toml --seeds 8  which one is better, and how sure that is";
+      "  baton sim --trace load.toml --compare a.toml b.toml --seeds 8  which one is better, and how sure that is\n"
+      "  baton sim --calibrate steps.csv > mine.toml                    a cluster file of a server of yours";
   command.positionals = &clusters_;
   command.positional_name = "CLUSTER";
   command.positional_help = "with --compare: two cluster files";
@@ -106,6 +114,9 @@ void SimCommand::check() const {
 }
 
 int SimCommand::run() {
+  if (!calibrate_.empty()) {
+    return run_calibrate();
+  }
   check();
   return compare_ ? run_compare() : run_one();
 }
@@ -150,6 +161,21 @@ int SimCommand::run_one() {
     fmt::print(stderr, "Interrupted: the figures are of what had ended by then.\n");
     return kExitInterrupted;
   }
+  return kExitOk;
+}
+
+int SimCommand::run_calibrate() {
+  if (!trace_.empty() || !cluster_.empty() || compare_) {
+    throw Error(Errc::invalid_argument, "--calibrate fits a log and runs nothing: no --trace, --cluster, --compare");
+  }
+  const sim::StepLog log = sim::read_step_log(calibrate_);
+  const auto fits = sim::fit_laws(log);
+  for (const auto& [role, fit] : fits) {
+    fmt::print(stderr, "{}: {} steps, {:.1f} % off on average; {} held out, {:.1f} % off, their sum {:+.1f} %\n",
+               to_string(role), fit.steps, 100 * fit.error, fit.held_out, 100 * fit.held_out_error,
+               100 * (fit.total_ratio - 1));
+  }
+  fmt::print("{}", sim::calibrated_cluster(log, fits));
   return kExitOk;
 }
 

@@ -22,12 +22,14 @@ class SimCommand final {
   int run();
   int run_one();
   int run_compare();
+  int run_calibrate();
   void check() const;
 
   std::string trace_;
   std::string cluster_;
   bool compare_ = false;
   std::vector<std::string> clusters_;  // with compare_
+  std::string calibrate_;
   std::string out_;
   std::string log_format_ = "csv";
   std::uint64_t seeds_ = 1;
