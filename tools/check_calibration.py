@@ -108,11 +108,11 @@ def main():
         _, requests = serve_and_load(options.baton, folder, "predicted", options.seconds, options.rate, 2)
         measured = rows_of(requests)
         trace = folder / "trace.csv"
-        first = float(measured[0]["arrival_s"])
         ordered = sorted(measured, key=lambda row: float(row["arrival_s"]))
         first = float(ordered[0]["arrival_s"])
         trace.write_text("arrived_at,num_prefill_tokens,num_decode_tokens\n" + "".join(
-            f"{float(row['arrival_s']) - first:.9f},{row['prompt_tokens']},{row['output_tokens']}\n" for row in ordered))
+            f"{float(row['arrival_s']) - first:.9f},{row['prompt_tokens']},{row['output_tokens']}\n"
+            for row in ordered))
         subprocess.run([options.baton, "sim", "--trace", trace, "--cluster", cluster, "--out", folder / "simulated"],
                        check=True, stdout=subprocess.DEVNULL)
         with open(folder / "simulated" / "requests.csv", newline="") as file:
