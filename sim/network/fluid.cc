@@ -48,6 +48,7 @@ FlowId FluidNetwork::start(const Path& path, double bytes, TimePoint now) {
   flow.left = bytes;
   flow.rate = 0.0;
   flow.filled = 0.0;
+  flow.bottleneck = kNowhere;
   flow.since = now;
   flow.order = starts_++;
   attach(slot, now);

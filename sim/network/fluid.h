@@ -4,9 +4,11 @@
 //
 // Pure: time is handed in and never goes back; whoever owns it (FluidTransfers in a world) asks next_end() and calls
 // advance(). Max-min fairness by progressive filling (D. Bertsekas and R. Gallager, "Data Networks", 2nd ed., section
-// 6.5.2): all rates rise together; the flows of a link stop rising when it is full. Only flows that are connected to
-// the change through links that can be full are computed again, and an instant's changes all at once. Bytes and rates
-// are doubles; the end of a flow is rounded up to the nanosecond of the clock, in one place (end_after).
+// 6.5.2): all rates rise together; the flows of a link stop rising when it is full. An instant's changes are followed
+// up all at once, and only as far as they reach: rates are fair exactly if every flow has a bottleneck, a full link on
+// which nobody is faster (same book), so the filling starts next to the change and takes in those who have lost theirs.
+// Bytes and rates are doubles; the end of a flow is rounded up to the nanosecond of the clock, in one place
+// (end_after).
 #pragma once
 
 #include <array>
@@ -99,7 +101,9 @@ class FluidNetwork final {
     std::uint64_t seen = 0;   // the round of the last search that met it
     std::uint32_t heap_place = kNowhere;
     std::uint32_t generation = 0;
-    bool open = false;  // still rising in the filling under way
+    LinkIndex bottleneck = kNowhere;         // the link that held it up at last; none: its own cap
+    LinkIndex filled_bottleneck = kNowhere;  // of the filling under way
+    bool open = false;                       // still rising in the filling under way
   };
 
   struct Crossing {
@@ -112,10 +116,13 @@ class FluidNetwork final {
     double capacity = 0.0;
     double demand = 0.0;  // sum of its flows' caps: below capacity it cannot be full
     double carried = 0.0;
-    double room = 0.0;  // of the filling under way
+    double room = 0.0;     // of the filling under way
+    double level = 0.0;    // likewise: the rate at which it held flows up
+    double fastest = 0.0;  // likewise: the highest rate of those that were filled
     std::vector<Crossing> flows;
     std::uint64_t seen = 0;
     std::uint32_t rising = 0;  // flows still open in the filling under way
+    bool held_up = false;      // it has stopped flows in the filling under way
     TimePoint used_since{};
     Duration used{0};
   };
@@ -138,13 +145,16 @@ class FluidNetwork final {
   static bool may_fill(const Link& link) noexcept;
   static bool before(const Limit& a, const Limit& b) noexcept;
   void refresh();
-  void search();
+  void start_search();
   void meet_link(LinkIndex index);
   void meet_flow(std::uint32_t slot);
-  void gather_limits();
+  void meet_flows_on(std::size_t first_link);
+  void prepare();
   void push_limit(Limit limit);
   void fill();
-  void stop_rising(std::uint32_t slot, double rate);
+  void stop_rising(std::uint32_t slot, double rate, LinkIndex bottleneck);
+  bool meet_unsettled();
+  bool lost_bottleneck(const Flow& flow, LinkIndex index) const noexcept;
 
   // The flows by (end, order): a binary heap that knows each one's place.
   bool ends_before(std::uint32_t a, std::uint32_t b) const noexcept;
