@@ -8,27 +8,10 @@ namespace baton {
 namespace {
 
 constexpr unsigned kFirstBits = 6;
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio: spreads keys that are not hashes
 
 }  // namespace
 
 KeyTable::KeyTable() : slots_(std::size_t{1} << kFirstBits), shift_(64 - kFirstBits) {}
-
-std::size_t KeyTable::home(std::uint64_t key) const noexcept {
-  return static_cast<std::size_t>((key * kGolden) >> shift_);
-}
-
-std::size_t KeyTable::slot_of(std::uint64_t key) const noexcept {
-  std::size_t index = home(key);
-  while (slots_[index].value != kNone && slots_[index].key != key) {
-    index = (index + 1) & (slots_.size() - 1);
-  }
-  return index;
-}
-
-std::uint32_t KeyTable::find(std::uint64_t key) const noexcept {
-  return slots_[slot_of(key)].value;
-}
 
 void KeyTable::add(std::uint64_t key, std::uint32_t value) {
   BATON_CHECK(value != kNone);

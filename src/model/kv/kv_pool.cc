@@ -71,7 +71,11 @@ bool KvPool::extend(KvLease& lease, std::uint32_t more_pages) {
 
 void KvPool::keep(KvLease& lease, std::span<const std::uint64_t> prefix) {
   BATON_CHECK(lease.pool_ == this && prefix.size() <= lease.pages_.size(), prefix.size(), lease.pages_.size());
+  constexpr std::size_t kAhead = 8;
   for (std::size_t i = lease.path_.size(); cache_ && i < prefix.size(); ++i) {
+    if (i + kAhead < prefix.size()) {
+      cache_->expect(prefix[i + kAhead]);
+    }
     if (const std::optional<PageId> known = cache_->find(prefix[i])) {
       cache_->use(*known);
       lease.path_.push_back(*known);
@@ -134,8 +138,8 @@ std::uint32_t KvPool::generation(PageId page) const {
 
 void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
   into.reserve(into.size() + count);
-  while (free() < count) {
-    evict();
+  if (free() < count) {
+    evict(count - free());
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     const PageId id = free_.lowest();
@@ -152,12 +156,13 @@ void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
   }
 }
 
-void KvPool::evict() {
-  const PageId id = cache_->evict();
-  BATON_CHECK(pages_[id].state == PageState::cached, id, pages_[id].generation);
-  check_contents(id);
-  ++counts_.evicted;
-  give_back(id);
+void KvPool::evict(std::uint32_t count) {
+  for (const PageId id : cache_->evict(count)) {
+    BATON_CHECK(pages_[id].state == PageState::cached, id, pages_[id].generation);
+    check_contents(id);
+    give_back(id);
+  }
+  counts_.evicted += count;
 }
 
 void KvPool::end_lease(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept {

@@ -97,7 +97,7 @@ class KvPool final {
   };
 
   void take(std::uint32_t count, std::vector<PageId>& into);
-  void evict();
+  void evict(std::uint32_t count);
   void end_lease(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept;
   void add_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path);
   void end_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept;

@@ -3,16 +3,19 @@
 #include "runtime/check.h"
 
 namespace baton {
+namespace {
 
-std::optional<PageId> PrefixCache::find(std::uint64_t key) const noexcept {
-  const std::uint32_t page = table_.find(key);
-  return page == KeyTable::kNone ? std::nullopt : std::optional(page);
-}
+constexpr std::size_t kAhead = 8;  // look-ups that are under way at a time
+
+}  // namespace
 
 std::vector<PageId> PrefixCache::match(std::span<const std::uint64_t> keys) const {
   std::vector<PageId> pages;
-  for (const std::uint64_t key : keys) {
-    const std::uint32_t page = table_.find(key);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i + kAhead < keys.size()) {
+      table_.expect(keys[i + kAhead]);
+    }
+    const std::uint32_t page = table_.find(keys[i]);
     if (page == KeyTable::kNone) {
       break;
     }
@@ -43,11 +46,23 @@ void PrefixCache::let_go(std::span<const PageId> path) noexcept {
   }
 }
 
-PageId PrefixCache::evict() noexcept {
-  const PageId page = idle_.oldest();
-  idle_.remove(page);
-  table_.remove(nodes_[page].key);
-  return page;
+std::vector<PageId> PrefixCache::evict(std::uint32_t count) {
+  BATON_CHECK(count <= idle(), count, idle());
+  std::vector<PageId> pages;
+  pages.reserve(count);
+  PageId page = idle_.oldest();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    pages.push_back(page);
+    page = i + 1 < count ? idle_.after(page) : page;
+  }
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    if (i + kAhead < pages.size()) {
+      table_.expect(nodes_[pages[i + kAhead]].key);
+    }
+    idle_.remove(pages[i]);
+    table_.remove(nodes_[pages[i]].key);
+  }
+  return pages;
 }
 
 }  // namespace baton

@@ -30,7 +30,11 @@ class PrefixCache final {
   std::uint32_t idle() const noexcept { return idle_.size(); }  // pages that evict() can give
   std::uint32_t users(PageId page) const noexcept { return nodes_[page].users; }
 
-  std::optional<PageId> find(std::uint64_t key) const noexcept;
+  std::optional<PageId> find(std::uint64_t key) const noexcept {
+    const std::uint32_t page = table_.find(key);
+    return page == KeyTable::kNone ? std::nullopt : std::optional(page);
+  }
+  void expect(std::uint64_t key) const noexcept { table_.expect(key); }  // find() or add() is about to be asked
 
   // The pages of the longest prefix that is there, in order.
   std::vector<PageId> match(std::span<const std::uint64_t> keys) const;
@@ -42,8 +46,8 @@ class PrefixCache final {
   // One user less for each page of a prefix, the last page first.
   void let_go(std::span<const PageId> path) noexcept;
 
-  // Gives up the page that nobody has used for longest. REQUIRES idle() > 0.
-  PageId evict() noexcept;
+  // Gives up the pages that nobody has used for longest. REQUIRES that so many are idle.
+  std::vector<PageId> evict(std::uint32_t count);
 
  private:
   struct Node {

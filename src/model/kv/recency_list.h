@@ -26,6 +26,9 @@ class RecencyList final {
     return links_[ring_].newer;
   }
 
+  // The next one after the item, which is in the list and not the newest.
+  std::uint32_t after(std::uint32_t item) const noexcept { return links_[item].newer; }
+
   // Puts the item at the new end. REQUIRES that it is not in the list.
   void add(std::uint32_t item) noexcept {
     BATON_CHECK(item < ring_ && !contains(item), item);
