@@ -36,6 +36,9 @@ void check_config(const NodeConfig& config) {
                   "ranks cannot be given up while they share memory: nothing would keep their writes out");
     }
   }
+  if (config.router.routing == policy::Routing::prefix_aware && !config.prefix_cache) {
+    throw Error(Errc::invalid_argument, "prefix-aware routing needs the prefix cache");
+  }
   if (config.prefix_cache && !config.copying && !config.aggregated) {
     throw Error(Errc::invalid_argument,
                 "the prefix cache needs ranks that own what they compute: copying ones, or aggregated ones");
@@ -83,8 +86,12 @@ void Node::build_routers() {
   const std::uint64_t pool_tokens = std::uint64_t{config_.decode_pages} * engine.kv_layout().page_tokens;
   config_.router.vocab_size = engine.vocab_size();
   if (config_.prefix_cache) {
-    config_.router.prefix.page_tokens = engine.kv_layout().page_tokens;
-    config_.router.prefix.seed = config_.seed;
+    PrefixRouting& prefix = config_.router.prefix;
+    prefix.page_tokens = engine.kv_layout().page_tokens;
+    prefix.on_decode = config_.aggregated;
+    prefix.pages_total = config_.aggregated ? std::uint64_t{config_.decode_ranks} * config_.decode_pages
+                                            : std::uint64_t{config_.prefill_ranks} * config_.prefill_pages;
+    prefix.seed = config_.seed;
   }
   config_.router.max_context =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.context_length(), pool_tokens));

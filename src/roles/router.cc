@@ -19,6 +19,21 @@ std::vector<double> stage_buckets() {
   return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120};
 }
 
+// An entry for every so many tokens: prefixes that tell prompts apart are longer.
+constexpr std::uint32_t kIndexGrainTokens = 128;
+constexpr std::uint64_t kIndexEntriesMin = 1024;
+constexpr std::uint64_t kIndexEntriesMax = 1U << 20;
+
+// As many entries as the caches have pages for, within bounds.
+PrefixIndex::Limits index_limits(const PrefixRouting& prefix) {
+  PrefixIndex::Limits limits;
+  limits.page_tokens = prefix.page_tokens;
+  limits.grain_pages = std::max(1U, kIndexGrainTokens / prefix.page_tokens);
+  limits.entries_max = static_cast<std::uint32_t>(
+      std::clamp(prefix.pages_total / limits.grain_pages, kIndexEntriesMin, kIndexEntriesMax));
+  return limits;
+}
+
 std::vector<PeerId> members(const RouterRanks& ranks) {
   std::vector<PeerId> all = ranks.prefill;
   all.insert(all.end(), ranks.decode.begin(), ranks.decode.end());
@@ -50,6 +65,9 @@ Router::Router(Context& context, ControlLink& link, RouterRanks ranks, RouterCon
     stage_seconds_.push_back(&metrics.histogram("baton_request_stage_seconds",
                                                 "Where the time of a sample went; the stages sum to its total",
                                                 stage_buckets(), {{"stage", to_string(static_cast<Stage>(i))}}));
+  }
+  if (config_.routing == policy::Routing::prefix_aware && config_.prefix.page_tokens > 0) {
+    prefixes_.emplace(index_limits(config_.prefix));
   }
   refresh_ranks();
 }
@@ -150,17 +168,38 @@ RoomId Router::draw_room(const GenerationRequest& request) {
   return id;
 }
 
+// The ranks by the configured policy; where the caches are, by what they are expected to have as well.
+Router::Choice Router::choose(const GenerationRequest& request) {
+  Choice choice;
+  choice.prefill = policy::choose_rank(prefill_load_, config_.routing, turn_, random_.next());
+  choice.decode = policy::choose_rank(decode_load_, config_.routing, turn_, random_.next());
+  if (!prefixes_ || !choice.prefill || !choice.decode) {
+    return choice;
+  }
+  const auto prompt = static_cast<std::uint32_t>(request.prompt.size());
+  const std::span<const std::uint64_t> names = request.prefix;
+  const std::uint32_t reusable = reusable_pages(names.size(), prompt, config_.prefix.page_tokens);
+  const std::span<const policy::PrefixHit> hits = prefixes_->match(names.first(reusable));
+  std::optional<std::size_t>& chosen = config_.prefix.on_decode ? choice.decode : choice.prefill;
+  const std::vector<policy::RankLoad>& loads = config_.prefix.on_decode ? decode_load_ : prefill_load_;
+  chosen = policy::choose_by_prefix(loads, hits, config_.prefix.slack_tokens, turn_);
+  if (const auto hit = std::ranges::find(hits, *chosen, &policy::PrefixHit::rank); hit != hits.end()) {
+    choice.cached_tokens = hit->tokens;
+  }
+  prefixes_->sent(names, *chosen);
+  return choice;
+}
+
 // False when no rank of one kind is usable.
 bool Router::dispatch(Sample& sample, GenerationRequest request) {
-  const auto prefill = policy::choose_rank(prefill_load_, config_.routing, turn_, random_.next());
-  auto decode = policy::choose_rank(decode_load_, config_.routing, turn_, random_.next());
+  name_prefix(request);
+  const auto [prefill, decode, cached_tokens] = choose(request);
   if (!prefill || !decode) {
     return false;
   }
   ++turn_;
   const bool aggregated = ranks_.decode[*decode].rank.role == Role::aggregated;
   const TimePoint now = context_.now();
-  name_prefix(request);
   const Duration limit = request.time_limit > Duration::zero() ? request.time_limit : config_.time_limit;
   auto shared = std::make_shared<const GenerationRequest>(std::move(request));
   const PeerId to_decode = ranks_.decode[*decode];
@@ -168,6 +207,7 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
   auto owned = std::make_unique<RouterRoom>(draw_room(*shared), shared, sample, RouterLeg{*prefill, to_prefill},
                                             RouterLeg{*decode, to_decode}, now, add_saturating(now, limit));
   RouterRoom& room = *owned;
+  (config_.prefix.on_decode ? room.decode : room.prefill).cached_tokens = cached_tokens;
   sample.opened(room.id, now);
   prefill_load_[*prefill].outstanding_tokens += room.prefill_tokens();
   decode_load_[*decode].outstanding_tokens += room.decode_tokens();
@@ -188,9 +228,9 @@ bool Router::dispatch(Sample& sample, GenerationRequest request) {
 
 // What the front end has named stays.
 void Router::name_prefix(GenerationRequest& request) const {
-  const PrefixNaming& naming = config_.prefix;
-  if (naming.page_tokens > 0 && request.prefix.empty()) {
-    request.prefix = prefix_keys(request.prompt, naming.page_tokens, prefix_root(request.cache_salt, naming.seed));
+  const PrefixRouting& prefix = config_.prefix;
+  if (prefix.page_tokens > 0 && !prefix.named_by_front_end && request.prefix.empty()) {
+    request.prefix = prefix_keys(request.prompt, prefix.page_tokens, prefix_root(request.cache_salt, prefix.seed));
   }
 }
 

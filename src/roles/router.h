@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "roles/generation.h"
 #include "roles/membership.h"
 #include "roles/policy/routing.h"
+#include "roles/prefix_index.h"
 #include "roles/room_event.h"
 #include "roles/router_room.h"
 #include "runtime/channel.h"
@@ -33,10 +35,14 @@
 
 namespace baton {
 
-// How a router names prompts' prefixes for the caches behind it; the same in all routers of a node.
-struct PrefixNaming {
-  std::uint32_t page_tokens = 0;  // of the ranks' pages; 0: there is no cache, and prompts get no names
-  std::uint64_t seed = 0;         // a secret of the deployment: see prefix_keys.h
+// What a router knows of the prefix caches behind it; the same in all routers of a node.
+struct PrefixRouting {
+  std::uint32_t page_tokens = 0;      // of the ranks' pages; 0: there is no cache
+  std::uint64_t pages_total = 0;      // of all caches together
+  bool on_decode = false;             // decode ranks have the caches, not prefill ranks
+  bool named_by_front_end = false;    // a request without names has nothing to share
+  std::uint64_t seed = 0;             // of the names; a secret of the deployment: see prefix_keys.h
+  std::uint64_t slack_tokens = 1024;  // with prefix-aware routing: see policy::choose_by_prefix
 };
 
 struct RouterConfig {
@@ -46,7 +52,7 @@ struct RouterConfig {
   std::uint32_t max_context = 0;                    // prompt and output together
   std::uint32_t vocab_size = 0;
   Liveness liveness;  // how it learns which ranks live
-  PrefixNaming prefix;
+  PrefixRouting prefix;
   std::uint32_t index = 0;  // which of the node's routers it is
   std::uint64_t seed = 0;   // of rooms and random routing
 };
@@ -88,10 +94,18 @@ class Router final : public Generator {
   std::size_t open_requests() const noexcept { return rooms_.size(); }
 
  private:
+  // Indices in the lists of ranks, where there is a usable one of the kind.
+  struct Choice {
+    std::optional<std::size_t> prefill;
+    std::optional<std::size_t> decode;
+    std::uint32_t cached_tokens = 0;  // what the one with the cache is expected to have of the prompt
+  };
+
   std::optional<Failure> check(const GenerationRequest& request) const;
   RoomId draw_room(const GenerationRequest& request);
   bool dispatch(Sample& sample, GenerationRequest request);
   void name_prefix(GenerationRequest& request) const;
+  Choice choose(const GenerationRequest& request);
 
   Task<> live();
   Task<> listen();
@@ -130,8 +144,9 @@ class Router final : public Generator {
   std::vector<policy::RankLoad> decode_load_;
   Deadlines deadlines_;
   Membership membership_;
-  Pulse deadline_;   // of a room or of a silent rank
-  Pulse room_gone_;  // drain() looks whether any is left
+  std::optional<PrefixIndex> prefixes_;  // with prefix-aware routing
+  Pulse deadline_;                       // of a room or of a silent rank
+  Pulse room_gone_;                      // drain() looks whether any is left
   Pulse stopped_;
   Random random_;
   std::uint64_t turn_ = 0;

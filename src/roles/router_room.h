@@ -20,6 +20,7 @@ class Sample;
 struct RouterLeg {
   std::size_t index = 0;  // in the router's list of ranks of its kind
   PeerId peer;
+  std::uint32_t cached_tokens = 0;  // what it is expected to have of the prompt already
 };
 
 struct RouterRoom {
@@ -48,8 +49,10 @@ struct RouterRoom {
   bool needs(const PeerId& peer) const noexcept {
     return decode.peer == peer || (prefill_open && prefill.peer == peer);
   }
-  std::uint64_t prefill_tokens() const { return request->prompt.size(); }
-  std::uint64_t decode_tokens() const { return request->prompt.size() + request->stop.max_tokens; }
+  std::uint64_t prefill_tokens() const { return request->prompt.size() - prefill.cached_tokens; }
+  std::uint64_t decode_tokens() const {
+    return request->prompt.size() + request->stop.max_tokens - decode.cached_tokens;
+  }
 };
 
 }  // namespace baton

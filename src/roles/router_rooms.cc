@@ -95,8 +95,12 @@ void Router::lose(const std::vector<PeerId>& peers, const std::string& how) {
 // Takes over into the lists that routing works on who lives now.
 void Router::refresh_ranks() {
   const auto refresh = [this](std::vector<PeerId>& peers, std::vector<policy::RankLoad>& loads) {
+    const bool caching = prefixes_ && &peers == (config_.prefix.on_decode ? &ranks_.decode : &ranks_.prefill);
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const std::optional<PeerId> alive = membership_.usable(peers[i].rank);
+      if (caching && alive && *alive != peers[i]) {
+        prefixes_->forget(i);
+      }
       peers[i] = alive.value_or(peers[i]);
       loads[i].usable = alive.has_value();
     }

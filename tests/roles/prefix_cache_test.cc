@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -191,6 +192,39 @@ TEST_CASE("PrefixCache: its counters say what was asked, found and taken back") 
   CHECK(value("baton_prefix_pages_evicted_total") == 5);
 }
 
+TEST_CASE("PrefixCache: prefix-aware routing sends conversations back to where they were, and spreads new ones") {
+  for (const bool aggregated : {false, true}) {
+    CAPTURE(aggregated);
+    NodeConfig config = cached_node(aggregated);
+    config.prefill_ranks = 3;
+    config.decode_ranks = 3;
+    config.router.routing = policy::Routing::prefix_aware;
+    ToyWorld world(config);
+    std::vector<GenerationRequest> requests;
+    for (std::uint32_t turn = 0; turn < 4; ++turn) {
+      for (std::uint64_t family = 0; family < 5; ++family) {
+        requests.push_back(family_request(world, family, 130 + 200 * turn, 30, 4, 10 * turn + family));
+      }
+    }
+    const std::vector<Outcome> outcomes = run_in_turn(world, requests);
+    const std::vector<std::uint32_t> cached = cached_tokens(outcomes);
+    std::set<RankId> used;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      CHECK(cached[i] == (i < 5 ? 0 : (130 + 200 * (i / 5 - 1)) / kPage * kPage));
+      const Timeline& line = outcomes[i].finish.timeline;
+      used.insert(aggregated ? line.decode : line.prefill);
+    }
+    CHECK(used.size() == 3);
+  }
+}
+
+TEST_CASE("PrefixCache: prefix-aware routing without a cache is refused") {
+  NodeConfig config = cached_node(false);
+  config.prefix_cache = false;
+  config.router.routing = policy::Routing::prefix_aware;
+  CHECK_THROWS_WITH_AS(ToyWorld{config}, doctest::Contains("needs the prefix cache"), Error);
+}
+
 // Everything at once: few pages, shared beginnings, aborts, retractions, steps that fail.
 TEST_CASE("PrefixCache: storms on small pools change no token and leave no page behind") {
   std::uint64_t cached = 0;
@@ -204,6 +238,7 @@ TEST_CASE("PrefixCache: storms on small pools change no token and leave no page 
     config.decode_pages = 20 + pick(30);
     config.prefill_pages = 16 + pick(20);
     config.prefill.step.step_tokens = 16 + pick(80);
+    config.router.routing = static_cast<policy::Routing>(pick(5));
     config.decode.admission.lookahead_tokens = pick(40);
     config.decode.running_max = 1 + pick(12);
     config.decode.retract_every = pick.chance(0.5) ? 3 : 0;
