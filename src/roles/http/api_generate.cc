@@ -54,6 +54,7 @@ Task<unsigned> Api::generate(Exchange& exchange, AnswerKind kind, PreparedReques
       request.stop = options.stop;
       request.stop.max_tokens = prompt.max_tokens;
       request.client_id = exchange.request().request_id;
+      request.cache_salt = options.cache_salt;
       requests.push_back(std::move(request));
     }
   }

@@ -47,6 +47,7 @@ struct RequestOptions {
   bool include_usage = false;                          // stream_options: one more chunk with the usage
   bool continuous_usage_stats = false;                 // stream_options: usage in every chunk
   std::optional<std::int32_t> truncate_prompt_tokens;  // keep the last so many; -1: what fits
+  std::string cache_salt;  // requests with different ones share no cached prefix; empty: none
   bool return_token_ids = false;
   bool return_timeline = false;  // baton's own: how the request travelled, see append_timeline
 };

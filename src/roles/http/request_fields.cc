@@ -181,6 +181,10 @@ void read_options(JsonFields& fields, const ApiLimits& limits, RequestOptions& o
   if (truncates) {
     options.truncate_prompt_tokens = keep;
   }
+  fields.string("cache_salt", options.cache_salt);
+  if (fields.find("cache_salt") != nullptr && options.cache_salt.empty()) {
+    fields.refuse("cache_salt", "be a string that is not empty");
+  }
   fields.boolean("return_token_ids", options.return_token_ids);
   fields.boolean("return_timeline", options.return_timeline);
   refuse_unsupported(fields);

@@ -54,6 +54,13 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("Completion request: a cache salt is taken as it is, and is not empty") {
+  CHECK(completion(R"("cache_salt":"tenant 7")").options.cache_salt == "tenant 7");
+  CHECK(completion("").options.cache_salt.empty());
+  CHECK(contains(refusal(with(R"("cache_salt":"")")).message, "cache_salt must be a string that is not empty"));
+  CHECK(contains(refusal(with(R"("cache_salt":5)")).message, "cache_salt must be"));
+}
+
 TEST_CASE("Completion request: what is absent or null has the API's default") {
   for (const char* fields : {"", R"("model":null,"n":null,"max_tokens":null,"stop":null,"logprobs":null,"seed":null,
                                   "temperature":null,"stream_options":null,"logit_bias":null,"suffix":null)",
