@@ -86,6 +86,7 @@ NodeConfig ClusterWorld::node_config() const {
   config.prefill = plan_.prefill_config;
   config.decode = plan_.decode_config;
   config.router = plan_.router_config;
+  config.router.prefix.named_by_front_end = true;  // prompts have lengths here and no text of their own
   return config;
 }
 
