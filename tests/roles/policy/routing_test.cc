@@ -121,7 +121,7 @@ TEST_CASE("Routing: power of two takes the less loaded of two, never the most lo
     ++counts[*choose_rank(ranks, Routing::power_of_two, 0, random.next())];
   }
   CHECK(counts[3] == 0);
-  for (const std::size_t other : {0, 1, 2, 4}) {
+  for (const std::size_t other : {0U, 1U, 2U, 4U}) {
     CHECK(counts[other] > 1500);
   }
 }
