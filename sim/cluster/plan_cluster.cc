@@ -28,6 +28,9 @@ KvLayout layout_of(const ClusterSpec& spec) {
 }
 
 PoolPlan plan_pool(const PoolSpec& pool, std::uint32_t page_tokens, std::vector<std::string>& warnings) {
+  if (pool.setup.speculation.drafts > 0) {
+    throw Error(Errc::invalid_argument, "speculation is known to the cost of a step only: ranks do not draft yet");
+  }
   PoolPlan plan;
   plan.ranks = pool.ranks;
   plan.cost = make_cost_model(pool);
