@@ -140,12 +140,14 @@ void read_memory(TableReader& pool, PoolSpec& spec) {
   spec.collective_gib = pool.number_or("collective_gib", 0, kGib);
 }
 
-void read_limits(TableReader& pool, PoolLimits& limits) {
+void read_limits(TableReader& pool, std::uint32_t stages, PoolLimits& limits) {
   limits.step_tokens = pool.count_or("step_tokens", limits.step_tokens, kTokens);
   limits.step_sequences = pool.count_or("step_sequences", limits.step_sequences, {1, 1u << 20});
   limits.running_max = pool.count_or("running_max", limits.running_max, {1, 1u << 20});
   limits.lookahead_tokens = pool.count_or("lookahead_tokens", limits.lookahead_tokens, {0, 1u << 24});
   limits.waiting_max = pool.count_or("waiting_max", limits.waiting_max, {1, 1u << 24});
+  limits.steps_in_flight = pool.count_or("steps_in_flight", stages, {1, 1024});
+  limits.even_steps = pool.flag_or("even_steps", limits.even_steps);
 }
 
 // What a rank reaches over its links: its own setting, that of [links], or what its GPUs have together.
@@ -217,7 +219,7 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   check_pool(pool, spec);
   spec.setup.two_batch_overlap = pool.choice_or("overlap", false, kOverlaps);
   refuse_without_effect(pool, spec, shared.cluster.links);
-  read_limits(pool, spec.limits);
+  read_limits(pool, spec.setup.parallel.pp, spec.limits);
   read_setup(pool, spec);
   read_memory(pool, spec);
   spec.running_tokens = pool.count_or("running_tokens", 0, {0, 1u << 24});

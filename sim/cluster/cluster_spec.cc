@@ -144,6 +144,8 @@ void write_pool(Lines& lines, const PoolSpec& pool, const LinkSpec& links) {
   lines.whole("running_max", pool.limits.running_max);
   lines.whole("lookahead_tokens", pool.limits.lookahead_tokens);
   lines.whole("waiting_max", pool.limits.waiting_max);
+  lines.whole("steps_in_flight", pool.limits.steps_in_flight);
+  lines.flag("even_steps", pool.limits.even_steps);
   lines.flag("prefix_cache", pool.prefix_cache);
   lines.number("nic_gbytes_per_s", pool.nic_bytes_per_s / 1e9);
   lines.number("nvlink_gbytes_per_s", pool.nvlink_bytes_per_s / 1e9);

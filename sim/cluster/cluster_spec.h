@@ -50,6 +50,8 @@ struct PoolLimits {
   std::uint32_t running_max = 256;       // sequences of one decode step
   std::uint32_t lookahead_tokens = 128;  // growth set aside for each admitted request
   std::uint32_t waiting_max = 1u << 20;  // requests that wait; more are refused
+  std::uint32_t steps_in_flight = 1;     // of decode; read: the pipeline's stages
+  bool even_steps = true;                // of those: equal in size
 };
 
 struct PoolSpec {

@@ -12,8 +12,9 @@ bool is_of(std::string_view key, const std::array<std::string_view, kCount>& key
 }
 
 std::string_view unused_by_role(PoolRole role, std::string_view key) {
-  constexpr std::array<std::string_view, 6> kDecode{"running_max",    "lookahead_tokens", "waiting_max",
-                                                    "running_tokens", "graph_batches",    "speculation"};
+  constexpr std::array<std::string_view, 8> kDecode{"running_max",     "lookahead_tokens", "waiting_max",
+                                                    "running_tokens",  "graph_batches",    "speculation",
+                                                    "steps_in_flight", "even_steps"};
   if (role == PoolRole::prefill && is_of(key, kDecode)) {
     return "it is of decode, and this pool computes prompts only";
   }
@@ -44,6 +45,11 @@ std::string_view unused_by_experts(const StepSetup& setup, std::string_view key)
   return "";
 }
 
+std::string_view unused_by_stages(const StepSetup& setup, std::string_view key) {
+  const bool of_stages = key == "steps_in_flight" || key == "even_steps";
+  return of_stages && setup.parallel.pp == 1 ? "without pipeline stages one step follows the other" : "";
+}
+
 std::string_view unused_by_cost(CostKind kind, std::string_view key) {
   constexpr std::array<std::string_view, 9> kParts{"host_overhead_us", "layer_gap_us",       "expert_skew",
                                                    "expert_alpha",     "all_to_all",         "wire_slowdown",
@@ -70,8 +76,9 @@ std::string_view unused_by_links(PoolRole role, const LinkSpec& links, std::stri
 }  // namespace
 
 std::string_view no_effect(const PoolSpec& pool, const LinkSpec& links, std::string_view key) {
-  for (const std::string_view why : {unused_by_role(pool.role, key), unused_by_experts(pool.setup, key),
-                                     unused_by_cost(pool.cost.kind, key), unused_by_links(pool.role, links, key)}) {
+  for (const std::string_view why :
+       {unused_by_role(pool.role, key), unused_by_experts(pool.setup, key), unused_by_stages(pool.setup, key),
+        unused_by_cost(pool.cost.kind, key), unused_by_links(pool.role, links, key)}) {
     if (!why.empty()) {
       return why;
     }

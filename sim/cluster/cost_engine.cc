@@ -54,16 +54,28 @@ Task<StepOutput> CostEngine::step(StepBatch batch) {
   }
   const StepCost cost = model_.cost(load);
   account_.add(load, cost);
-  const TimePoint begin = std::max(context_.now(), free_);
-  free_ = begin + cost.stage;
-  co_await sleep_until(context_, begin + cost.total, kStepPriority);
+  const TimePoint begin = std::max(context_.now(), free_.front());
+  co_await sleep_until(context_, pass_stages(begin, cost), kStepPriority);
   account_.in_step = 0;
   tell(config_, begin, context_.now(), load.tokens());
   co_return sampled_where_asked(batch);
 }
 
+// Returns the step's end. The later stages share what the first leaves of it, and each takes one step at a time: a
+// short step waits behind a long one that is still there.
+TimePoint CostEngine::pass_stages(TimePoint begin, const StepCost& cost) {
+  TimePoint at = free_.front() = begin + cost.stage;
+  Duration left = cost.total - cost.stage;
+  for (std::size_t stage = 1; stage < free_.size(); ++stage) {
+    const Duration share = left / static_cast<std::int64_t>(free_.size() - stage);
+    left -= share;
+    at = free_[stage] = std::max(at, free_[stage]) + share;
+  }
+  return at + left;
+}
+
 Task<> CostEngine::can_begin() {
-  co_await sleep_until(context_, free_, kStepPriority);
+  co_await sleep_until(context_, free_.front(), kStepPriority);
 }
 
 // Plans a block of rounds and sleeps until its end, block after block; a cut shortens the last one.

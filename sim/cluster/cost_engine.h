@@ -1,7 +1,7 @@
 // An engine that computes nothing and takes the time that a cost model says: the simulator's side of the Engine seam.
 //
-// Tokens are all zero. Steps queue up at the first pipeline stage; a step of several rounds (Rounds) advances in one
-// sleep, and is cut at the end of the round under way, so that its ends are those of single steps to the nanosecond.
+// Tokens are all zero. Steps queue up at each pipeline stage; a step of several rounds (Rounds) advances in one sleep,
+// and is cut at the end of the round under way, so that its ends are those of single steps to the nanosecond.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class CostEngine final : public Engine {
  public:
   // The model and the account outlive the engine.
   CostEngine(Context& context, const CostModel& model, CostEngineConfig config, EngineAccount& account)
-      : context_(context), model_(model), config_(config), account_(account) {}
+      : context_(context), model_(model), config_(config), account_(account), free_(model.stages()) {}
 
   Task<StepOutput> step(StepBatch batch) override;
   Task<> can_begin() override;
@@ -60,6 +60,7 @@ class CostEngine final : public Engine {
   std::uint32_t context_length() const noexcept override { return config_.context_length; }
 
  private:
+  TimePoint pass_stages(TimePoint begin, const StepCost& cost);
   Task<> run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences);
   std::vector<StepCost> plan(StepLoad load, std::uint32_t count, TimePoint begin, Rounds& rounds,
                              std::size_t sequences);
@@ -68,7 +69,7 @@ class CostEngine final : public Engine {
   const CostModel& model_;
   CostEngineConfig config_;
   EngineAccount& account_;
-  TimePoint free_{};             // when the first stage can begin
+  std::vector<TimePoint> free_;  // when each stage can begin
   std::vector<TimePoint> ends_;  // of the rounds being planned
   std::vector<TokenId> zeros_;   // their tokens
 };

@@ -81,7 +81,8 @@ void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   }
   plan.prefill_config.rooms_max = kAtOnceMax;
   const PoolLimits& limits = spec.decode.limits;
-  plan.decode_config.steps_in_flight = spec.decode.setup.parallel.pp;
+  plan.decode_config.steps_in_flight = limits.steps_in_flight;
+  plan.decode_config.even_steps = limits.even_steps;
   plan.decode_config.running_max = limits.running_max;
   plan.decode_config.admission.lookahead_tokens = limits.lookahead_tokens;
   plan.decode_config.admission.active_max = kAtOnceMax;

@@ -18,18 +18,19 @@ class LawModel final : public CostModel {
 
   StepCost cost(const StepLoad& load) const override {
     double stage = 0;
-    double entry = 0;
+    double entry = load.empty() ? 0 : law_.entry_ms;
     if (load.prefill_tokens > 0) {
       const auto tokens = static_cast<double>(load.prefill_tokens);
       // Twice the causal pairs of n tokens are n^2 + n; behind a cached prefix they are those of the longer prompt.
       const double squares = 2 * load.prefill_pairs - tokens;
       stage += (law_.prefill[0] + law_.prefill[1] * tokens + law_.prefill[2] * squares) / pp_ + law_.stage_ms * pp_;
-      entry += law_.entry_ms + law_.entry_ms_per_token * tokens;
+      entry += law_.entry_ms_per_token * tokens;
     }
     if (load.decode_sequences > 0) {
       const auto& c = load.decode_sequences < law_.decode_split ? law_.decode_small : law_.decode_large;
       const auto context = static_cast<double>(load.decode_context);
       stage += (c[0] + c[1] * context + c[2] * load.decode_sequences) / pp_;
+      entry += law_.entry_ms_per_token * (context - load.decode_tokens);
     }
     StepCost cost;
     cost.stage = from_ms(stage + entry);

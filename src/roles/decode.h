@@ -41,6 +41,7 @@ namespace baton {
 struct DecodeConfig {
   std::uint32_t running_max = 64;     // sequences of one decode step, or of all that are in flight
   std::uint32_t steps_in_flight = 1;  // more where the engine is a pipeline: as many as it has stages
+  bool even_steps = true;             // with several in flight: as large as each other; false: all who are in none join
   policy::AdmissionLimits admission;
   policy::MixedLimits step;
   std::size_t waiting_max = 256;  // requests that wait for pages; more are refused as overloaded (429)

@@ -73,12 +73,13 @@ void DecodeRank::join_ready() {
   }
 }
 
-// Everybody who has pages for the next rows; with several steps in flight, as many as make them equal in size.
+// Everybody who has pages for the next rows; with even steps in flight, as many as make them equal in size.
 // make_room() has extended the leases as far as pages went.
 StepBatch DecodeRank::form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows) {
   std::vector<DecodeRoom*> candidates;
   std::vector<std::uint32_t> remaining;
-  const std::size_t share = (running_.size() + config_.steps_in_flight - 1) / config_.steps_in_flight;
+  const std::size_t steps = config_.even_steps ? config_.steps_in_flight : 1;
+  const std::size_t share = (running_.size() + steps - 1) / steps;
   running_.for_each([&](DecodeRoom* room) {
     if (room->busy || candidates.size() == share) {
       return;  // of another step, or for one

@@ -117,6 +117,7 @@ TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
   CHECK(contains(in_prefill("overlap = \"none\""), "with dp = 1 there is no group"));
   CHECK(contains(refusal(text + "prefix_cache = true\n"), "prompts are computed by the other pool"));
   CHECK(contains(refusal(text + "step_sequences = 8\n"), "only a pool that computes nothing but prompts"));
+  CHECK(contains(refusal(text + "even_steps = false\n"), "without pipeline stages one step follows the other"));
   CHECK(contains(refusal(text + "[links]\nspine_nodes = 2\n"), "no effect without spine_gbytes_per_s"));
   CHECK(contains(refusal(text + "[links]\ninfinite = true\nnic_gbytes_per_s = 2\n"), "infinite links have no rate"));
   CHECK(contains(refusal(text + "nic_gbytes_per_s = 9\n[links]\ninfinite = true\n"), "infinite links have no rate"));

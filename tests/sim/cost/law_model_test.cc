@@ -43,7 +43,8 @@ TEST_CASE("StepLaw: squares of lengths are recovered from query-key pairs, chunk
 }
 
 TEST_CASE("StepLaw: decode has two regimes, and stages divide the time of one") {
-  const StepLaw law = opt66b();
+  StepLaw law = opt66b();
+  law.entry_ms = law.entry_ms_per_token = 0;
   const auto at = [&](std::uint32_t sequences, std::uint32_t pp) {
     StepLoad load;
     for (std::uint32_t i = 0; i < sequences; ++i) {
@@ -56,6 +57,19 @@ TEST_CASE("StepLaw: decode has two regimes, and stages divide the time of one") 
   CHECK(ms(at(94, 2).stage) == doctest::Approx((48.29 + 9.42e-4 * 94 * 500 + 0.1276 * 94) / 2));
   CHECK(at(94, 2).total == at(94, 1).total);
   CHECK(make_law_model(law, 2)->stages() == 2);
+}
+
+TEST_CASE(
+    "StepLaw: the entry of a decode step goes by what is there of each sequence, and delays the first stage only") {
+  StepLaw law = opt66b();
+  StepLoad load;
+  load.add_decode(500);
+  load.add_decode(301);
+  const StepCost cost = make_law_model(law, 2)->cost(load);
+  const double half = (48.29 + 9.42e-4 * 801 + 0.1276 * 2) / 2;
+  CHECK(ms(cost.stage) == doctest::Approx(half + 2 + 1e-4 * 799));
+  CHECK(ms(cost.total) == doctest::Approx(2 * half + 2 + 1e-4 * 799));
+  CHECK(make_law_model(law, 2)->cost(StepLoad()) == StepCost());
 }
 
 }  // namespace
