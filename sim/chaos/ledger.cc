@@ -70,6 +70,9 @@ void Ledger::remote_write(const PeerId& writer, const PeerId& target, RoomId roo
   if (memory.pool->state(page) == PageState::free) {
     return blame("is free");
   }
+  if (memory.pool->state(page) == PageState::cached) {
+    return blame("is in the prefix cache");
+  }
   Page* shadow = owned(memory, page);
   if (shadow == nullptr) {
     return blame("has been given out again since");
@@ -196,22 +199,26 @@ void Ledger::check_writer(RankId engine, Memory& memory, const StepPages& step, 
   const std::span<const StepPages::Life> pages = step.pages_of(sequence);
   const std::uint32_t page_tokens = memory.pool->layout().page_tokens;
   for (std::uint32_t row = sequence.position; row < sequence.position + sequence.rows; ++row) {
-    Page* shadow = owned(memory, pages[row / page_tokens].page);
+    const PageId page = pages[row / page_tokens].page;
+    if (memory.pool->state(page) == PageState::cached) {
+      return chronicle_.blame("page", fmt::format("{} computes in page {} of {}, which is in the prefix cache",
+                                                  to_string(engine), page, to_string(memory.peer)));
+    }
+    Page* shadow = owned(memory, page);
     if (shadow == nullptr) {
       continue;
     }
     const std::uint32_t offset = row % page_tokens;
     if (engine != memory.peer.rank && engine != shadow->writer.rank) {
-      return chronicle_.blame(
-          "page",
-          fmt::format("{} computes in page {} of {}, which {} writes", to_string(engine), pages[row / page_tokens].page,
-                      to_string(memory.peer), to_string(shadow->writer)),
-          shadow->owner);
+      return chronicle_.blame("page",
+                              fmt::format("{} computes in page {} of {}, which {} writes", to_string(engine), page,
+                                          to_string(memory.peer), to_string(shadow->writer)),
+                              shadow->owner);
     }
     if (shadow->landed < offset) {
       return chronicle_.blame("early",
                               fmt::format("{} writes position {} of page {}, of which {} have landed",
-                                          to_string(engine), offset, pages[row / page_tokens].page, shadow->landed),
+                                          to_string(engine), offset, page, shadow->landed),
                               shadow->owner);
     }
     shadow->landed = std::max(shadow->landed, offset + 1);
@@ -220,10 +227,10 @@ void Ledger::check_writer(RankId engine, Memory& memory, const StepPages& step, 
 
 void Ledger::check_pools() {
   for (const KvPool* pool : pools_) {
-    if (pool->free() + pool->leased() + pool->quarantined() != pool->capacity()) {
-      chronicle_.blame("page",
-                       fmt::format("the pages of a pool do not add up: {} free, {} leased, {} quarantined of {}",
-                                   pool->free(), pool->leased(), pool->quarantined(), pool->capacity()));
+    if (pool->free() + pool->leased() + pool->cached() + pool->quarantined() != pool->capacity()) {
+      chronicle_.blame(
+          "page", fmt::format("the pages of a pool do not add up: {} free, {} leased, {} cached, {} quarantined of {}",
+                              pool->free(), pool->leased(), pool->cached(), pool->quarantined(), pool->capacity()));
     }
   }
 }

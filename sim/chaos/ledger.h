@@ -5,6 +5,7 @@
 // it out again (its generation). Rules it checks at once:
 //   - nobody but that landing's source writes such a page, and nobody writes a page that is free;
 //   - an engine's pages stay what they are from the step's begin to its end;
+//   - nobody writes a page that its pool has in the prefix cache: others read it;
 //   - no page is read, and no first token shown, before everything of the hand-over has landed and been announced.
 // Pages that no landing named (a rank's own) are under the second rule only. One run, one thread.
 #pragma once

@@ -34,7 +34,7 @@ class Draw final {
   Random random_;
 };
 
-enum Stream : std::uint64_t { kNode = 1, kClient, kMessage, kWrite, kTimed, kScarce, kPatience, kFront };
+enum Stream : std::uint64_t { kNode = 1, kClient, kMessage, kWrite, kTimed, kScarce, kPatience, kFront, kPrefix };
 
 void draw_node(const Profile& profile, Scenario& scenario) {
   Draw draw(scenario.seed, kNode);
@@ -120,6 +120,21 @@ void draw_message_faults(const Profile& profile, Scenario& scenario) {
     scenario.write.late = write.chance(0.7) ? write.rate(1) : 0;
     scenario.write.torn = write.chance(0.4) ? write.rate(0.3) : 0;
     scenario.write.unheard = write.chance(0.4) ? write.rate(0.3) : 0;
+  }
+}
+
+// Half of the worlds have a cache; there most prompts begin as some others do.
+void draw_prefixes(Scenario& scenario) {
+  Draw draw(scenario.seed, kPrefix);
+  scenario.prefix_cache = draw.chance(0.5);
+  const std::uint32_t families = draw.between(1, 5);
+  for (ClientPlan& client : scenario.clients) {
+    const std::uint32_t shared = draw.between(0, client.prompt_tokens);
+    const std::uint32_t family = draw.between(0, families - 1);
+    if (scenario.prefix_cache && draw.chance(0.7)) {
+      client.shared_tokens = shared;
+      client.family = family;
+    }
   }
 }
 
@@ -237,6 +252,7 @@ Scenario draw_scenario(const Profile& profile, std::uint64_t seed) {
   draw_node(profile, scenario);
   draw_clients(scenario);
   draw_patience(profile, scenario);
+  draw_prefixes(scenario);
   draw_scarcity(profile, scenario);
   draw_message_faults(profile, scenario);
   draw_timed_faults(profile, scenario);

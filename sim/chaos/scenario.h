@@ -18,6 +18,8 @@ struct ClientPlan {
   Duration arrival{0};
   std::uint32_t router = 0;
   std::uint32_t prompt_tokens = 1;
+  std::uint32_t family = 0;         // whose text the prompt begins with,
+  std::uint32_t shared_tokens = 0;  // and how far
   std::uint32_t max_tokens = 1;
   Duration time_limit = std::chrono::milliseconds(500);
   std::optional<std::uint32_t> stop_after;  // a stop token is set so that the output ends with that many tokens
@@ -55,6 +57,7 @@ struct Scenario {
   std::uint32_t decode = 2;
   bool copying = true;
   bool aggregated = false;
+  bool prefix_cache = false;  // where ranks own what they compute
   std::uint32_t page_tokens = 4;
   std::uint32_t decode_pages = 64;
   std::uint32_t prefill_pages = 64;

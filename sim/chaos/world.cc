@@ -90,6 +90,7 @@ NodeConfig World::node_config() const {
   config.decode_pages = scenario_.decode_pages;
   config.prefill_pages = scenario_.prefill_pages;
   config.copying = scenario_.copying && !scenario_.aggregated;
+  config.prefix_cache = scenario_.prefix_cache && (config.copying || config.aggregated);
   config.poison = true;
   config.model_hash = 7;
   config.seed = scenario_.seed;
@@ -175,9 +176,11 @@ ClientOrder World::order(const ClientPlan& plan) const {
   order.plan = plan;
   GenerationRequest& request = order.request;
   Random random = Random(scenario_.seed).fork(1000 + plan.index);
+  Random family = Random(scenario_.seed).fork(1'000'000'000 + plan.family);
   std::vector<TokenId> prompt;
   for (std::uint32_t i = 0; i < plan.prompt_tokens; ++i) {
-    prompt.push_back(static_cast<TokenId>(random.uniform(model_.vocab)));
+    Random& source = i < plan.shared_tokens ? family : random;
+    prompt.push_back(static_cast<TokenId>(source.uniform(model_.vocab)));
   }
   request.prompt = std::move(prompt);
   request.sampling.seed = plan.index;

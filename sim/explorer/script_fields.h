@@ -50,6 +50,8 @@ void visit_fields(Visitor& visitor, ClientPlan& client) {
   visitor.time("arrival", client.arrival);
   visitor.count("router", client.router, {0, kRanksOfRoleMax - 1});
   visitor.count("prompt_tokens", client.prompt_tokens, {1, 100'000});
+  visitor.count("family", client.family, {0, 1'000'000});
+  visitor.count("shared_tokens", client.shared_tokens, {0, 100'000});
   visitor.count("max_tokens", client.max_tokens, {1, 100'000});
   visitor.time("time_limit", client.time_limit);
   visitor.count("stop_after", client.stop_after, {1, 100'000});
@@ -102,6 +104,7 @@ void visit_fields(Visitor& visitor, Scenario& scenario) {
   visitor.count("decode", scenario.decode, {1, kRanksOfRoleMax});
   visitor.flag("copying", scenario.copying);
   visitor.flag("aggregated", scenario.aggregated);
+  visitor.flag("prefix_cache", scenario.prefix_cache);
   visitor.count("page_tokens", scenario.page_tokens, {1, 1024});
   visitor.count("decode_pages", scenario.decode_pages, {1, 100'000});
   visitor.count("prefill_pages", scenario.prefill_pages, {1, 100'000});

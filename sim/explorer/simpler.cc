@@ -47,6 +47,7 @@ void set_ranks(Scenario& scenario, std::uint32_t Scenario::* count, std::uint32_
 
 const std::vector<void (*)(Scenario&)>& simpler_settings() {
   static const std::vector<void (*)(Scenario&)> kSettings{
+      to_default<&Scenario::prefix_cache>,
       to_default<&Scenario::retract_every>,
       to_default<&Scenario::lookahead_tokens>,
       to_default<&Scenario::rooms_max>,
@@ -72,13 +73,15 @@ const std::vector<void (*)(Scenario&)>& simpler_settings() {
 }
 
 const std::vector<void (*)(ClientPlan&)>& simpler_client() {
-  static const std::vector<void (*)(ClientPlan&)> kSteps{
-      [](ClientPlan& c) {
-        c.patience.reset();
-        c.vanishes = false;
-      },
-      [](ClientPlan& c) { c.vanishes = false; }, [](ClientPlan& c) { c.stop_after.reset(); },
-      [](ClientPlan& c) { c.router = 0; }, [](ClientPlan& c) { c.time_limit = ClientPlan{}.time_limit; }};
+  static const std::vector<void (*)(ClientPlan&)> kSteps{[](ClientPlan& c) {
+                                                           c.patience.reset();
+                                                           c.vanishes = false;
+                                                         },
+                                                         [](ClientPlan& c) { c.shared_tokens = 0; },
+                                                         [](ClientPlan& c) { c.vanishes = false; },
+                                                         [](ClientPlan& c) { c.stop_after.reset(); },
+                                                         [](ClientPlan& c) { c.router = 0; },
+                                                         [](ClientPlan& c) { c.time_limit = ClientPlan{}.time_limit; }};
   return kSteps;
 }
 

@@ -112,6 +112,9 @@ bool PrefillRank::find_pages(PrefillRoom& room) {
   room.pages.assign(room.lease.pages().begin(), room.lease.pages().end());
   room.arena = parts_.arena->base();
   room.cached = room.computed = room.lease.found() * layout.page_tokens;
+  if (mutant(Mutant::prefill_keeps_uncomputed)) {
+    keep_prefix(room);
+  }
   if (room.cached > 0) {
     note("cached", room.job.room, room.cached, room.prompt_tokens());
     room.progress.notify();

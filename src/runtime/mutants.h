@@ -11,6 +11,7 @@ namespace baton {
   /* model/kv */                                                                                                     \
   X(pinned_pages_return)   /* a lease's end frees pages that are pinned */                                           \
   X(given_page_stays_free) /* the pool gives a page out that is leased already */                                    \
+  X(found_pages_unheld)    /* pages of the prefix cache are taken back while others read them */                     \
   /* transport: the target's account */                                                                              \
   X(abandon_frees_pages)        /* an abandoned room's pages return at once */                                       \
   X(failed_frees_pages)         /* a sender's `failed` is taken for its last word */                                 \
@@ -46,6 +47,7 @@ namespace baton {
   X(prefill_forgets_min_tokens)    /* the first token may be the end, whatever was asked for */                      \
   X(late_landing_is_kept)          /* the landing of a room that is over waits for a job */                          \
   X(failed_step_counts)            /* on either leg: a step that failed passes for one that drew token 0 */          \
+  X(prefill_keeps_uncomputed)      /* a prompt is offered to others before it is computed */                         \
   /* roles: decode */                                                                                                \
   X(decode_frees_during_step)      /* an aborted room gives its pages back during its step */                        \
   X(decode_forgets_cancel)         /* as prefill_forgets_cancel */                                                   \

@@ -65,11 +65,8 @@ class KvLease final {
 
  private:
   friend class KvPool;
-  KvLease(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path)
-      : pool_(&pool),
-        pages_(std::move(pages)),
-        path_(std::move(path)),
-        found_(static_cast<std::uint32_t>(path_.size())) {}
+  KvLease(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path, std::uint32_t found)
+      : pool_(&pool), pages_(std::move(pages)), path_(std::move(path)), found_(found) {}
 
   KvPool* pool_ = nullptr;
   std::vector<PageId> pages_;

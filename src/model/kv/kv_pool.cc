@@ -51,13 +51,18 @@ std::optional<KvLease> KvPool::acquire(std::uint32_t pages, std::span<const std:
   }
   for (const PageId page : path) {
     check_contents(page);
-    cache_->use(page);
+    if (!mutant(Mutant::found_pages_unheld)) {
+      cache_->use(page);
+    }
   }
   std::vector<PageId> taken = path;
   take(pages - found, taken);
   counts_.asked += prefix.size();
   counts_.found += found;
-  return KvLease(*this, std::move(taken), std::move(path));
+  if (mutant(Mutant::found_pages_unheld)) {
+    path.clear();
+  }
+  return KvLease(*this, std::move(taken), std::move(path), found);
 }
 
 bool KvPool::extend(KvLease& lease, std::uint32_t more_pages) {

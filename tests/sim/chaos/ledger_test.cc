@@ -18,7 +18,7 @@ struct Bench {
   Chronicle chronicle{clock, 0};
   Ledger ledger{chronicle};
   KvArena arena{layout(), 8};
-  KvPool pool{layout(), 8};
+  KvPool pool{layout(), 8, nullptr, true};
   PeerId decode{{Role::decode, 0}, {1, 1}};
   PeerId prefill{{Role::prefill, 0}, {2, 2}};
 
@@ -121,6 +121,19 @@ TEST_CASE("Ledger: pages given back while a step uses them are blamed") {
     }
     bench.ledger.step_ends(bench.decode.rank, step);
     CHECK(bench.blamed() == (kept ? "" : "page"));
+  }
+}
+
+TEST_CASE("Ledger: an engine that computes in a page of the prefix cache is blamed, one that reads it is not") {
+  for (const bool behind : {false, true}) {
+    CAPTURE(behind);
+    Bench bench;
+    KvLease lease = *bench.pool.acquire(2);
+    bench.pool.keep(lease, std::vector<std::uint64_t>{1});
+    const std::vector<TokenId> tokens{1, 2, 3};
+    const StepBatch batch = bench.step(lease, behind ? 4 : 1, tokens);
+    bench.ledger.step_ends(bench.decode.rank, bench.ledger.step_begins(bench.decode.rank, batch));
+    CHECK(bench.blamed() == (behind ? "" : "page"));
   }
 }
 

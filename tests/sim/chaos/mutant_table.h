@@ -22,6 +22,7 @@ inline constexpr MutantEntry kMutants[] = {
     // model/kv
     BATON_ENTRY(pinned_pages_return, "T1", "writes"),
     BATON_ENTRY(given_page_stays_free, "M8", "calm"),
+    BATON_ENTRY(found_pages_unheld, "C1", "scarcity"),
     // transport: the target's account
     BATON_ENTRY(abandon_frees_pages, "T1,P6,P10", "writes"),
     BATON_ENTRY(failed_frees_pages, "M5", "all"),
@@ -57,6 +58,7 @@ inline constexpr MutantEntry kMutants[] = {
     BATON_UNSEEN(prefill_forgets_min_tokens, "Q5", "no client of a world asks for min_tokens"),
     BATON_UNSEEN(late_landing_is_kept, "P9", "its pages return all the same, ten seconds later"),
     BATON_ENTRY(failed_step_counts, "P11", "scarcity"),
+    BATON_ENTRY(prefill_keeps_uncomputed, "C2", "clients"),
     // roles: decode
     BATON_ENTRY(decode_frees_during_step, "R5", "clients"),
     BATON_ENTRY(decode_forgets_cancel, "T7b", "all"),

@@ -33,9 +33,9 @@ ClientPlan& add_client(Scenario& scenario, Duration at, std::uint32_t prompt_tok
 
 std::vector<NamedCase> all_named_cases() {
   std::vector<NamedCase> all;
-  for (const auto& list : {memory_cases(), completion_cases(), ends_cases(), identity_cases(), output_cases(),
-                           admission_cases(), lives_cases(), peer_leak_cases(), peer_wait_cases(), peer_failure_cases(),
-                           peer_output_cases(), peer_api_cases(), peer_reserve_cases()}) {
+  for (const auto& list : {memory_cases(), prefix_cases(), completion_cases(), ends_cases(), identity_cases(),
+                           output_cases(), admission_cases(), lives_cases(), peer_leak_cases(), peer_wait_cases(),
+                           peer_failure_cases(), peer_output_cases(), peer_api_cases(), peer_reserve_cases()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

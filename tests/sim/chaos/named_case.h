@@ -42,6 +42,7 @@ ClientPlan& add_client(Scenario& scenario, Duration at, std::uint32_t prompt_tok
 
 // The lists, one a file.
 std::vector<NamedCase> memory_cases();
+std::vector<NamedCase> prefix_cases();
 std::vector<NamedCase> completion_cases();
 std::vector<NamedCase> ends_cases();
 std::vector<NamedCase> identity_cases();
