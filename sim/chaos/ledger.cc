@@ -44,7 +44,7 @@ void Ledger::landing_posted(const Landing& landing) {
     return;
   }
   Memory& memory = found->second;
-  HandOver hand_over{landing.target, landing.prompt_tokens, landing.pages, {}, {}, false};
+  HandOver hand_over{landing.target, landing.prompt_tokens - landing.first_position, landing.pages, {}, {}, false};
   hand_over.announced.resize(landing.pages.size());
   for (const PageId page : landing.pages) {
     const std::uint32_t generation = memory.pool->generation(page);
@@ -109,7 +109,7 @@ void Ledger::first_token(RoomId room) {
   const std::uint32_t page_tokens = memory->second.pool->layout().page_tokens;
   for (std::uint32_t i = 0; i < hand_over.pages.size(); ++i) {
     const Page& shadow = memory->second.pages[hand_over.pages[i]];
-    const std::uint32_t needed = std::min(page_tokens, hand_over.prompt_tokens - i * page_tokens);
+    const std::uint32_t needed = std::min(page_tokens, hand_over.tokens - i * page_tokens);
     if (shadow.owner != room || shadow.generation != hand_over.generations[i] || shadow.landed < needed) {
       return chronicle_.blame("early",
                               fmt::format("{} shows a token of room {} before its page {} has landed",

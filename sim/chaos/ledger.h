@@ -84,7 +84,7 @@ class Ledger final {
   };
   struct HandOver {
     PeerId target;
-    std::uint32_t prompt_tokens = 0;
+    std::uint32_t tokens = 0;  // of the prompt, that are to arrive
     std::vector<PageId> pages;
     std::vector<std::uint32_t> generations;
     std::vector<bool> announced;  // by page

@@ -57,7 +57,7 @@ struct Scenario {
   std::uint32_t decode = 2;
   bool copying = true;
   bool aggregated = false;
-  bool prefix_cache = false;  // where ranks own what they compute
+  bool prefix_cache = false;
   std::uint32_t page_tokens = 4;
   std::uint32_t decode_pages = 64;
   std::uint32_t prefill_pages = 64;

@@ -90,7 +90,7 @@ NodeConfig World::node_config() const {
   config.decode_pages = scenario_.decode_pages;
   config.prefill_pages = scenario_.prefill_pages;
   config.copying = scenario_.copying && !scenario_.aggregated;
-  config.prefix_cache = scenario_.prefix_cache && (config.copying || config.aggregated);
+  config.prefix_cache = scenario_.prefix_cache;
   config.poison = true;
   config.model_hash = 7;
   config.seed = scenario_.seed;

@@ -45,7 +45,7 @@ std::span<const std::uint64_t> DecodeRank::reusable_prefix(const DecodeRoom& roo
   return prefix.first(reusable_pages(prefix.size(), prompt, parts_.pool.layout().page_tokens));
 }
 
-// On a rank that computes prompts itself: this one is computed, and its whole pages may serve others from now on.
+// The prompt is computed, here or by prefill: its whole pages may serve others from now on.
 void DecodeRank::keep_prefix(DecodeRoom& room) {
   const std::span<const std::uint64_t> prefix = room.job.request->prefix;
   const std::size_t whole = room.prompt().size() / parts_.pool.layout().page_tokens;
@@ -65,8 +65,10 @@ void DecodeRank::reserve(DecodeRoom& room) {
     move(room, DecodeRoom::State::ready);
     return work_.notify();
   }
-  room.pages_handed_over = lease->size();
-  Expectation expectation(room.job.room, room.job.prefill, std::move(*lease), room.tokens());
+  room.pages_handed_over = lease->size() - lease->found();
+  const std::uint32_t found = lease->found();
+  Expectation expectation(room.job.room, room.job.prefill, std::move(*lease), room.tokens(),
+                          found * parts_.pool.layout().page_tokens);
   Result<Landing> landing = parts_.receiver->expect(std::move(expectation));
   if (!landing) {
     return fail(room, Failure(static_cast<Errc>(landing.error().value()), to_string(parts_.self.rank),
@@ -97,6 +99,7 @@ Task<> DecodeRank::await_transfer(DecodeRoom& room, TransferId id) {
   }
   settle_rounds();
   room.computed = room.tokens();
+  keep_prefix(room);
   room.prefill = arrival.record.times;
   room.cached_tokens = arrival.record.cached_tokens;
   room.chunks = arrival.record.times.chunks;
@@ -109,7 +112,7 @@ Task<> DecodeRank::await_transfer(DecodeRoom& room, TransferId id) {
 std::vector<policy::ActiveRequest> DecodeRank::active_requests() {
   std::vector<policy::ActiveRequest> active;
   const auto add = [&](const DecodeRoom* room) {
-    const std::uint32_t held = room->lease ? room->lease.size() : room->pages_handed_over;
+    const std::uint32_t held = room->lease ? room->lease.size() : parts_.pool.layout().pages_for(room->tokens());
     active.push_back({room->tokens(), room->tokens_max(), held});
   };
   transfer_.for_each(add);

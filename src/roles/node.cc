@@ -39,10 +39,6 @@ void check_config(const NodeConfig& config) {
   if (config.router.routing == policy::Routing::prefix_aware && !config.prefix_cache) {
     throw Error(Errc::invalid_argument, "prefix-aware routing needs the prefix cache");
   }
-  if (config.prefix_cache && !config.copying && !config.aggregated) {
-    throw Error(Errc::invalid_argument,
-                "the prefix cache needs ranks that own what they compute: copying ones, or aggregated ones");
-  }
   if (!config.memory && config.poison) {
     throw Error(Errc::invalid_argument, "pages without memory cannot be poisoned");
   }
@@ -88,9 +84,9 @@ void Node::build_routers() {
   if (config_.prefix_cache) {
     PrefixRouting& prefix = config_.router.prefix;
     prefix.page_tokens = engine.kv_layout().page_tokens;
-    prefix.on_decode = config_.aggregated;
-    prefix.pages_total = config_.aggregated ? std::uint64_t{config_.decode_ranks} * config_.decode_pages
-                                            : std::uint64_t{config_.prefill_ranks} * config_.prefill_pages;
+    prefix.on_decode = config_.caches_on_decode();
+    prefix.pages_total = config_.caches_on_decode() ? std::uint64_t{config_.decode_ranks} * config_.decode_pages
+                                                    : std::uint64_t{config_.prefill_ranks} * config_.prefill_pages;
     prefix.seed = config_.seed;
   }
   config_.router.max_context =

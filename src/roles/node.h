@@ -38,7 +38,7 @@ struct NodeConfig {
   std::uint32_t decode_pages = 0;   // of each decode rank's arena
   std::uint32_t prefill_pages = 0;  // of each prefill rank's arena; used only with copying
   bool copying = false;             // separate arenas: pages are copied; false: prefill computes into decode's pages
-  bool prefix_cache = false;        // ranks with pools of their own (copying, or aggregated) reuse computed prefixes
+  bool prefix_cache = false;        // computed prefixes are reused, in prefill's pools if there are any, else decode's
   bool memory = true;   // false: pages exist in the books alone; engines and endpoints touch none (a simulation)
   bool poison = false;  // fill free pages with a pattern and check it when they are given out again
   std::size_t trace_events = 0;  // events each rank keeps of its rooms' and steps' history; 0: none
@@ -48,6 +48,9 @@ struct NodeConfig {
   PrefillConfig prefill;
   DecodeConfig decode;
   RouterConfig router;  // max_context, vocab_size, liveness, prefix and index are filled in
+
+  // Whose pools hold what was computed of prompts.
+  bool caches_on_decode() const noexcept { return aggregated || !copying; }
 };
 
 // What differs between the worlds. Everything outlives the node. A factory gives the same object every time in one

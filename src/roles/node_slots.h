@@ -42,7 +42,8 @@ struct Node::DecodeSlot {
              const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
         arena(layout, config.decode_pages, arena_memory(config)),
-        pool(layout, config.decode_pages, config.poison ? &arena : nullptr, config.prefix_cache && config.aggregated),
+        pool(layout, config.decode_pages, config.poison ? &arena : nullptr,
+             config.prefix_cache && config.caches_on_decode()),
         metrics(registry, self_in.rank),
         peers(context, self_in, link, std::move(watch)) {}
 };

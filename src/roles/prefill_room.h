@@ -35,7 +35,8 @@ struct PrefillRoom {
 
   std::uint32_t computed = 0;      // prompt tokens whose keys and values are in the pages
   std::uint32_t cached = 0;        // of these, tokens whose pages came out of the prefix cache
-  std::uint32_t pushed_pages = 0;  // pages the target has
+  std::uint32_t landing_page = 0;  // of pages, the first one that the target wants
+  std::uint32_t pushed_pages = 0;  // of pages, those that the target has, from the first one on
   std::uint32_t chunks = 0;        // steps taken so far
   std::vector<TokenId> banned;     // what the first token may not be
   std::optional<SampledToken> first;

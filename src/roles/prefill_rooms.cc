@@ -25,10 +25,10 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
     parts_.sender.refuse(landing, cause);
     return fail(room, std::move(cause));
   }
-  if (landing.prompt_tokens != room.prompt_tokens() || landing.first_position != 0) {
-    Failure cause(Errc::corrupt, to_string(parts_.self.rank),
-                  fmt::format("the landing is for {} tokens from {}, the prompt has {}", landing.prompt_tokens,
-                              landing.first_position, room.prompt_tokens()));
+  if (landing.prompt_tokens != room.prompt_tokens()) {
+    Failure cause(
+        Errc::corrupt, to_string(parts_.self.rank),
+        fmt::format("the landing is for {} tokens, the prompt has {}", landing.prompt_tokens, room.prompt_tokens()));
     parts_.sender.refuse(landing, cause);
     return fail(room, std::move(cause));
   }
@@ -38,13 +38,16 @@ void PrefillRank::open(PrefillRoom& room, const Landing& landing) {
   }
   room.outgoing = std::move(opened.outgoing);
   room.landed = parts_.context.now();
+  room.landing_page = room.pushed_pages = static_cast<std::uint32_t>(landing.found_pages.size());
   move(room, PrefillRoom::State::waiting);
   note("waiting", room.job.room, landing.pages.size());
   scope_.spawn("send " + to_string(room.job.room),
                send_room(room));  // which closes the room in the end, also when it fails below
   if (std::byte* direct = room.outgoing->direct_arena(); direct != nullptr) {
     room.arena = direct;
-    room.pages = landing.pages;
+    room.pages = landing.found_pages;
+    room.pages.insert(room.pages.end(), landing.pages.begin(), landing.pages.end());
+    room.cached = room.computed = landing.first_position;
   } else if (parts_.pool == nullptr) {
     return fail(room, Failure(Errc::internal, to_string(parts_.self.rank), "no pages of its own to compute into"));
   } else if (parts_.pool->layout().pages_for(room.prompt_tokens()) > parts_.pool->capacity() &&

@@ -37,7 +37,7 @@ Task<> PrefillRank::send_room(PrefillRoom& room) {
 
 Task<Result<>> PrefillRank::push_pages(PrefillRoom& room, std::uint32_t ready) {
   const std::span<const PageId> source = std::span(room.pages).subspan(room.pushed_pages, ready - room.pushed_pages);
-  Result<> pushed = co_await room.outgoing->push(room.pushed_pages, source, room.arena);
+  Result<> pushed = co_await room.outgoing->push(room.pushed_pages - room.landing_page, source, room.arena);
   saw(pushed ? room_event::kPushed : room_event::kPushFailed, room.job.room);
   if (pushed) {
     room.pushed_pages = ready;
@@ -53,7 +53,7 @@ Task<Result<>> PrefillRank::finish_room(PrefillRoom& room) {
   times.pushing_ns = (parts_.context.now() - room.finished).count();
   times.chunks = room.chunks;
   if (room.lease) {  // not computed in place
-    times.copied_bytes = std::uint64_t{room.pushed_pages} * parts_.engine.kv_layout().page_bytes();
+    times.copied_bytes = std::uint64_t{room.pushed_pages - room.landing_page} * parts_.engine.kv_layout().page_bytes();
   }
   SideRecord record(room.prompt_tokens(), *room.first, room.cached, times);
   const TimePoint deadline = mutant(Mutant::prefill_ignores_deadline) ? kNever : room.job.deadline;

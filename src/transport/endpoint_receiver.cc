@@ -49,17 +49,19 @@ Result<Landing> EndpointReceiver::expect(Expectation expectation) {
   const std::uint32_t first = expectation.first_position;
   const std::uint32_t prompt = expectation.prompt_tokens;
   const auto pages = expectation.lease.pages();
-  if (first % layout_.page_tokens != 0 || first >= prompt || pages.size() != layout_.pages_for(prompt - first) ||
+  if (first % layout_.page_tokens != 0 || first >= prompt || pages.size() != layout_.pages_for(prompt) ||
       pages.size() > kTransferPagesMax) {
     return Errc::invalid_argument;
   }
   if (gone_.contains(expectation.source)) {
     return Errc::peer_lost;
   }
+  const auto wanted = pages.subspan(first / layout_.page_tokens);
   Landing landing(TransferId{endpoint_.self().instance, expectation.room}, endpoint_.self(), expectation.source,
-                  layout_.fingerprint(), model_hash_, prompt, first, {pages.begin(), pages.end()},
+                  layout_.fingerprint(), model_hash_, prompt, first, {wanted.begin(), wanted.end()},
                   endpoint_.memory_key());
-  if (!book_.open(expectation)) {
+  landing.found_pages.assign(pages.begin(), pages.end() - static_cast<std::ptrdiff_t>(wanted.size()));
+  if (!book_.open(expectation, static_cast<std::uint32_t>(wanted.size()))) {
     return Errc::invalid_argument;
   }
   return landing;

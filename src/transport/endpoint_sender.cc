@@ -96,7 +96,9 @@ std::optional<Failure> EndpointSender::check(const Landing& landing) const {
   }
   const bool begins_well =
       landing.first_position % layout_.page_tokens == 0 && landing.first_position < landing.prompt_tokens;
-  if (!begins_well || landing.pages.size() != layout_.pages_for(landing.prompt_tokens - landing.first_position) ||
+  const bool knows_before = landing.found_pages.size() == landing.first_position / layout_.page_tokens;
+  if (!begins_well || !knows_before ||
+      landing.pages.size() != layout_.pages_for(landing.prompt_tokens - landing.first_position) ||
       landing.pages.size() > kTransferPagesMax) {
     return failure(Errc::invalid_argument,
                    fmt::format("a landing of {} pages does not fit positions {} to {}", landing.pages.size(),

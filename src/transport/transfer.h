@@ -50,6 +50,7 @@ struct Landing {
   std::uint32_t first_position = 0;      // the first one to be written; the target already has what is before
   std::vector<PageId> pages;             // pages[i] holds positions first_position + i * page_tokens and on
   std::uint64_t memory_key = 0;          // the backend's name for the target's memory; opaque to everyone else
+  std::vector<PageId> found_pages;       // hold the positions before first_position: to be read where that is possible
 
   Landing() = default;
   Landing(TransferId id_in, PeerId target_in, PeerId source_in, std::uint64_t layout_fingerprint_in,

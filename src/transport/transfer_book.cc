@@ -11,12 +11,12 @@ namespace baton {
 TransferBook::TransferBook(PeerId self, std::size_t recent_max)
     : self_(self), origin_(to_string(self)), recent_(recent_max) {}
 
-bool TransferBook::open(Expectation& expectation) {
+bool TransferBook::open(Expectation& expectation, std::uint32_t pages) {
   const TransferId id{self_.instance, expectation.room};
   if (rooms_.contains(id) || quarantine_.contains(id) || recent_.contains(id)) {
     return false;
   }
-  CountedTransfer counted(id, expectation.prompt_tokens, expectation.lease.size(), origin_);
+  CountedTransfer counted(id, expectation.prompt_tokens, pages, origin_);
   rooms_.try_emplace(id, expectation.source, std::move(expectation.lease), std::move(counted));
   return true;
 }

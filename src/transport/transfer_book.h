@@ -34,8 +34,9 @@ class TransferBook final {
   // self: the receiving rank, as origin of failures and answers.
   explicit TransferBook(PeerId self, std::size_t recent_max = kRecentRoomsMax);
 
-  // Opens a room. False if it is open, in quarantine or recent; the expectation's lease then stays with the caller.
-  bool open(Expectation& expectation);
+  // Opens a room in which the last `pages` of its lease are to arrive. False if it is open, in quarantine or recent;
+  // the expectation's lease then stays with the caller.
+  bool open(Expectation& expectation, std::uint32_t pages);
 
   // Takes one notice in. What does not belong to an open room is counted, never an error. Returns true if this gave the
   // notice's room its verdict.

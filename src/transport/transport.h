@@ -127,8 +127,9 @@ struct Arrival {
   bool ok() const noexcept { return !failure; }
 };
 
-// What decode knows when it makes room. The lease covers positions [first_position, prompt_tokens): exactly
-// KvLayout::pages_for(prompt_tokens - first_position) pages; first_position is on a page boundary (0 without a prefix).
+// What decode knows when it makes room. The lease covers positions [0, prompt_tokens): exactly
+// KvLayout::pages_for(prompt_tokens) pages. Those before first_position, which is on a page boundary, hold their
+// contents already (KvLease::found); they are read and not written by the hand-over, and are held as long as the rest.
 struct Expectation {
   RoomId room;
   PeerId source;

@@ -135,6 +135,10 @@ Bytes encode(const Landing& landing) {
   for (const PageId page : landing.pages) {
     writer.put(page);
   }
+  writer.put(static_cast<std::uint32_t>(landing.found_pages.size()));
+  for (const PageId page : landing.found_pages) {
+    writer.put(page);
+  }
   return seal(std::move(writer));
 }
 
@@ -154,6 +158,10 @@ Result<Landing> decode_landing(std::span<const std::byte> message) {
   landing.memory_key = reader->get<std::uint64_t>();
   landing.pages.resize(reader->get_count(sizeof(PageId), kTransferPagesMax));
   for (PageId& page : landing.pages) {
+    page = reader->get<PageId>();
+  }
+  landing.found_pages.resize(reader->get_count(sizeof(PageId), kTransferPagesMax));
+  for (PageId& page : landing.found_pages) {
     page = reader->get<PageId>();
   }
   if (!reader->finished() || !target || !source) {

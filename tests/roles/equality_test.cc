@@ -140,14 +140,14 @@ void check_with_cache(Model& model, std::vector<GenerationRequest> requests) {
     requests[i].prompt = std::move(prompt);
   }
   const auto expected = oracle(model, requests);
-  for (const bool aggregated : {false, true}) {
+  for (const int mode : {0, 1, 2}) {  // prefill, aggregated and decode ranks have the cache
     for (const std::uint32_t page : {1U, 16U, 64U}) {
       for (const std::uint32_t chunk : {16U, 64U, 512U}) {
-        CAPTURE(aggregated);
+        CAPTURE(mode);
         CAPTURE(page);
         CAPTURE(chunk);
-        NodeConfig config = node_for(model, aggregated, page, chunk);
-        config.copying = true;
+        NodeConfig config = node_for(model, mode == 1, page, chunk);
+        config.copying = mode == 0;
         config.prefix_cache = true;
         config.decode_ranks = 1 + page % 2;
         SimWorld world(config, model.engines(page));

@@ -1,5 +1,6 @@
 // Prompts that share their beginnings: what is computed once is found again, and nobody can tell by the tokens.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -18,10 +19,14 @@ namespace {
 
 constexpr std::uint32_t kPage = 16;  // of the toy engine
 
-NodeConfig cached_node(bool aggregated) {
+// Whose pool holds the cache.
+enum class Where { prefill, aggregated, decode };
+constexpr std::array kEverywhere{Where::prefill, Where::aggregated, Where::decode};
+
+NodeConfig cached_node(Where where = Where::prefill) {
   NodeConfig config = small_node();
-  config.aggregated = aggregated;
-  config.copying = true;
+  config.aggregated = where == Where::aggregated;
+  config.copying = where == Where::prefill;
   config.prefix_cache = true;
   return config;
 }
@@ -93,9 +98,9 @@ class BreakingEngine final : public Engine {
 }  // namespace
 
 TEST_CASE("PrefixCache: the same prompt again computes its last page only, whole pages alone are shared") {
-  for (const bool aggregated : {false, true}) {
-    CAPTURE(aggregated);
-    ToyWorld world(cached_node(aggregated));
+  for (const Where where : kEverywhere) {
+    CAPTURE(static_cast<int>(where));
+    ToyWorld world(cached_node(where));
     const GenerationRequest request = world.request(100, 8);
     const GenerationRequest whole = world.request(96, 8);
     const std::vector<Outcome> outcomes = run_in_turn(world, {request, request, whole, whole});
@@ -110,9 +115,9 @@ TEST_CASE("PrefixCache: the same prompt again computes its last page only, whole
 }
 
 TEST_CASE("PrefixCache: a conversation's next turn finds the turn before") {
-  for (const bool aggregated : {false, true}) {
-    CAPTURE(aggregated);
-    ToyWorld world(cached_node(aggregated));
+  for (const Where where : kEverywhere) {
+    CAPTURE(static_cast<int>(where));
+    ToyWorld world(cached_node(where));
     std::vector<GenerationRequest> turns{world.request(40, 8)};
     for (std::uint32_t turn = 1; turn < 5; ++turn) {
       GenerationRequest next = world.request(30, 8, turn + 1);
@@ -128,7 +133,7 @@ TEST_CASE("PrefixCache: a conversation's next turn finds the turn before") {
 }
 
 TEST_CASE("PrefixCache: those who wait behind a full step find what those before them computed") {
-  NodeConfig config = cached_node(false);
+  NodeConfig config = cached_node();
   config.prefill.step.step_tokens = 64;
   ToyWorld world(config);
   std::vector<GenerationRequest> requests;
@@ -141,7 +146,7 @@ TEST_CASE("PrefixCache: those who wait behind a full step find what those before
 }
 
 TEST_CASE("PrefixCache: requests under different salts share nothing") {
-  ToyWorld world(cached_node(false));
+  ToyWorld world(cached_node());
   GenerationRequest request = world.request(64, 4);
   GenerationRequest salted = request;
   salted.cache_salt = "tenant";
@@ -150,7 +155,7 @@ TEST_CASE("PrefixCache: requests under different salts share nothing") {
 }
 
 TEST_CASE("PrefixCache: names that the front end gives are taken as they are, also too many or too few") {
-  ToyWorld world(cached_node(false));
+  ToyWorld world(cached_node());
   GenerationRequest request = world.request(64, 4);
   request.prefix = {1, 2, 3, 4, 5, 6};
   GenerationRequest few = world.request(64, 4);
@@ -160,21 +165,15 @@ TEST_CASE("PrefixCache: names that the front end gives are taken as they are, al
 }
 
 TEST_CASE("PrefixCache: without one nothing is reused") {
-  NodeConfig config = cached_node(false);
+  NodeConfig config = cached_node();
   config.prefix_cache = false;
   ToyWorld world(config);
   const GenerationRequest request = world.request(100, 8);
   CHECK(cached_tokens(run_in_turn(world, {request, request})) == std::vector<std::uint32_t>{0, 0});
 }
 
-TEST_CASE("PrefixCache: is refused where prefill computes into the pages of decode") {
-  NodeConfig config = cached_node(false);
-  config.copying = false;
-  CHECK_THROWS_WITH_AS(ToyWorld{config}, doctest::Contains("prefix cache"), Error);
-}
-
 TEST_CASE("PrefixCache: its counters say what was asked, found and taken back") {
-  NodeConfig config = cached_node(false);
+  NodeConfig config = cached_node();
   config.prefill_pages = 8;
   ToyWorld world(config);
   const GenerationRequest first = world.request(100, 2, 1);
@@ -193,9 +192,9 @@ TEST_CASE("PrefixCache: its counters say what was asked, found and taken back") 
 }
 
 TEST_CASE("PrefixCache: prefix-aware routing sends conversations back to where they were, and spreads new ones") {
-  for (const bool aggregated : {false, true}) {
-    CAPTURE(aggregated);
-    NodeConfig config = cached_node(aggregated);
+  for (const Where where : kEverywhere) {
+    CAPTURE(static_cast<int>(where));
+    NodeConfig config = cached_node(where);
     config.prefill_ranks = 3;
     config.decode_ranks = 3;
     config.router.routing = policy::Routing::prefix_aware;
@@ -212,14 +211,14 @@ TEST_CASE("PrefixCache: prefix-aware routing sends conversations back to where t
     for (std::size_t i = 0; i < requests.size(); ++i) {
       CHECK(cached[i] == (i < 5 ? 0 : (130 + 200 * (i / 5 - 1)) / kPage * kPage));
       const Timeline& line = outcomes[i].finish.timeline;
-      used.insert(aggregated ? line.decode : line.prefill);
+      used.insert(where == Where::prefill ? line.prefill : line.decode);
     }
     CHECK(used.size() == 3);
   }
 }
 
 TEST_CASE("PrefixCache: prefix-aware routing without a cache is refused") {
-  NodeConfig config = cached_node(false);
+  NodeConfig config = cached_node();
   config.prefix_cache = false;
   config.router.routing = policy::Routing::prefix_aware;
   CHECK_THROWS_WITH_AS(ToyWorld{config}, doctest::Contains("needs the prefix cache"), Error);
@@ -232,7 +231,7 @@ TEST_CASE("PrefixCache: storms on small pools change no token and leave no page 
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     Pick pick(seed);
-    NodeConfig config = cached_node(pick.chance(0.4));
+    NodeConfig config = cached_node(kEverywhere[pick(3)]);
     config.prefill_ranks = 1 + pick(2);
     config.decode_ranks = 1 + pick(2);
     config.decode_pages = 20 + pick(30);

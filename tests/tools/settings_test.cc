@@ -60,23 +60,10 @@ TEST_CASE("PipelineSettings: a setting without use beside the others is refused"
         "--kv-tokens: says the same as --kv-memory; give one of them");
   CHECK(Pipeline().refusal({{"kv-memory", "0"}}).starts_with("--kv-memory: "));
   CHECK(Pipeline().refusal({{"page-size", "8"}}) == "--page-size: pages hold 1, 16, 32 or 64 tokens");
-  CHECK(Pipeline().refusal({{"prefix-cache", "on"}}).starts_with("--prefix-cache: with --transport inmemory"));
-  CHECK(Pipeline().refusal({{"routing", "prefix-aware"}}).starts_with("--routing: prefix-aware needs"));
+  CHECK(Pipeline().refusal({{"routing", "prefix-aware"}, {"prefix-cache", "off"}}) ==
+        "--routing: prefix-aware needs the prefix cache, which is off");
   CHECK(Pipeline().refusal({{"time-limit", "0"}}).starts_with("--time-limit: "));
   CHECK(Pipeline().refusal({{"mode", "aggregated"}, {"decode", "2"}}).empty());
-}
-
-TEST_CASE("PipelineSettings: the prefix cache is on where ranks own what they compute, unless it is told otherwise") {
-  const auto uses = [](const std::vector<std::pair<std::string, std::string>>& values) {
-    Pipeline pipeline;
-    CHECK(pipeline.refusal(values).empty());
-    return uses_prefix_cache(pipeline.settings);
-  };
-  CHECK_FALSE(uses({}));
-  CHECK(uses({{"transport", "inmemory-copy"}}));
-  CHECK(uses({{"mode", "aggregated"}, {"routing", "prefix-aware"}}));
-  CHECK(uses({{"mode", "aggregated"}, {"prefix-cache", "on"}}));
-  CHECK_FALSE(uses({{"mode", "aggregated"}, {"prefix-cache", "off"}}));
 }
 
 TEST_CASE("GenerateSettings: a prompt is needed, and sampling settings need a temperature") {

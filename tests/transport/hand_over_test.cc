@@ -115,6 +115,9 @@ TEST_CASE("hand-over: what does not fit is refused before a byte moves, and the 
   SUBCASE("no position left") {
     landing.first_position = 20;
   }
+  SUBCASE("pages before that nobody wants") {
+    landing.found_pages = {1};
+  }
   SUBCASE("another key") {
     landing.memory_key += 1;
     expected = Errc::peer_lost;
@@ -243,10 +246,13 @@ TEST_CASE("hand-over: an expectation that does not fit its pages, or a room used
   CHECK(expect(0, 16, 16).error() == Errc::invalid_argument);
   CHECK(expect(0, 0, 0).error() == Errc::invalid_argument);
   CHECK(pair.decode.pool.drained());
-  const auto landing = expect(2, 17, 12);
+  CHECK(expect(2, 17, 12).error() == Errc::invalid_argument);
+  const auto landing = expect(5, 17, 12);
   REQUIRE(landing.has_value());
+  CHECK(landing->pages.size() == 2);
+  CHECK(landing->found_pages.size() == 3);
   CHECK(expect(5, 17, 0).error() == Errc::invalid_argument);
-  CHECK(pair.decode.pool.leased() == 2);
+  CHECK(pair.decode.pool.leased() == 5);
   const Opened opened = pair.prefill.sender.open(*landing);
   CHECK(opened.outgoing != nullptr);
   pair.decode.receiver.abandon(landing->id, Failure());

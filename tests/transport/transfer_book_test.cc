@@ -40,7 +40,7 @@ struct Bench {
     auto lease = pool.acquire(pages);
     REQUIRE(lease);
     Expectation expectation(RoomId{room}, source, std::move(*lease), pages * 4);
-    REQUIRE(book.open(expectation));
+    REQUIRE(book.open(expectation, expectation.lease.size()));
   }
   bool written(std::uint64_t room, std::uint32_t sequence, std::uint32_t page, std::uint32_t pages = 1,
                PeerId from = kPrefill) {
@@ -280,7 +280,7 @@ TEST_CASE("TransferBook: a room opens once") {
   bench.open(1, 1);
   const auto refused = [&] {
     Expectation expectation(RoomId{1}, kPrefill, *bench.pool.acquire(1), 4);
-    return !bench.book.open(expectation);
+    return !bench.book.open(expectation, expectation.lease.size());
   };
   CHECK(refused());
   bench.book.abandon(id_of(1), Failure());

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <xxhash.h>
@@ -12,15 +13,17 @@ namespace baton {
 namespace {
 
 Landing sample_landing() {
-  return {TransferId{{0x1122334455667788U, 2}, {0xfedcba9876543210U}},
-          PeerId{{Role::decode, 3}, {5, 6}},
-          PeerId{{Role::prefill, 1}, {7, 8}},
-          0xaaaaaaaaaaaaaaaaU,
-          0xbbbbbbbbbbbbbbbbU,
-          1000,
-          16,
-          {4, 5, 6, 0xffffffffU},
-          42};
+  Landing landing{TransferId{{0x1122334455667788U, 2}, {0xfedcba9876543210U}},
+                  PeerId{{Role::decode, 3}, {5, 6}},
+                  PeerId{{Role::prefill, 1}, {7, 8}},
+                  0xaaaaaaaaaaaaaaaaU,
+                  0xbbbbbbbbbbbbbbbbU,
+                  1000,
+                  16,
+                  {4, 5, 6, 0xffffffffU},
+                  42};
+  landing.found_pages = {8, 7};
+  return landing;
 }
 
 SideRecord sample_record() {
@@ -87,12 +90,18 @@ TEST_CASE("wire: one kind never passes for the other, nor a later version for th
 }
 
 TEST_CASE("wire: counts are checked against what is there before memory is taken for them") {
-  Bytes message = encode(sample_landing());
-  const std::size_t count_at = message.size() - 8 - 4 * sample_landing().pages.size() - 4;
-  for (const std::uint32_t count : {0xffffffffU, 5U, 3U, kTransferPagesMax + 1}) {
-    std::memcpy(message.data() + count_at, &count, 4);
-    reseal(message);
-    CHECK(decode_landing(message).error() == Errc::corrupt);
+  const Bytes message = encode(sample_landing());
+  const Landing landing = sample_landing();
+  const std::size_t found_at = message.size() - 8 - 4 * landing.found_pages.size() - 4;
+  const std::size_t pages_at = found_at - 4 * landing.pages.size() - 4;
+  for (const auto& [at, right] : {std::pair(pages_at, landing.pages.size()), {found_at, landing.found_pages.size()}}) {
+    const auto count = static_cast<std::uint32_t>(right);
+    for (const std::uint32_t wrong : {0xffffffffU, count + 1, count - 1, kTransferPagesMax + 1}) {
+      Bytes changed = message;
+      std::memcpy(changed.data() + at, &wrong, 4);
+      reseal(changed);
+      CHECK(decode_landing(changed).error() == Errc::corrupt);
+    }
   }
 }
 

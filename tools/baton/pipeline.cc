@@ -179,7 +179,7 @@ NodeConfig Pipeline::node_config(const PipelineSettings& settings, const KvLayou
   config.decode_pages = static_cast<std::uint32_t>(pages);
   config.copying = settings.transport == "inmemory-copy";
   config.prefill_pages = config.copying ? config.decode_pages : 0;
-  config.prefix_cache = uses_prefix_cache(settings);
+  config.prefix_cache = settings.prefix_cache == "on";
   config.model_hash = weights_->model_hash();
   config.seed = random.fork(1).next();
   config.trace_events = settings.trace.empty() ? 0 : kTraceEventsMax;

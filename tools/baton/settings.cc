@@ -45,10 +45,6 @@ Setting bytes_setting(SettingText text, std::uint64_t& field) {
   return setting;
 }
 
-bool owns_computed_pages(const PipelineSettings& settings) {
-  return settings.mode == "aggregated" || settings.transport == "inmemory-copy";
-}
-
 [[noreturn]] void refuse(const SettingTable& table, const std::string& name, const std::string& why) {
   throw Error(Errc::invalid_argument, fmt::format("{}: {}", table.origin(name), why));
 }
@@ -76,10 +72,9 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                           "inmemory: the hand-over moves pages without a copy;\n"
                           "inmemory-copy: ranks with arenas of their own"},
                          settings.transport, {"inmemory", "inmemory-copy"}));
-  table.add(word_setting({"prefix-cache", ranks, "",
-                          "on: what was computed of a prompt serves later ones that begin alike; needs ranks\n"
-                          "that own it: --transport inmemory-copy or --mode aggregated. auto: on there"},
-                         settings.prefix_cache, {"auto", "on", "off"}));
+  table.add(
+      word_setting({"prefix-cache", ranks, "", "on: what was computed of a prompt serves later ones that begin alike"},
+                   settings.prefix_cache, {"on", "off"}));
   table.add(word_setting({"device", ranks, "", "what the ranks compute on"}, settings.device, {"cpu"}));
   table.add(count_setting({"threads", ranks, "N",
                            "compute threads of all ranks together, at most one for each core\n"
@@ -166,11 +161,8 @@ void check(const SettingTable& table, const PipelineSettings& settings) {
       }
     }
   }
-  if (settings.prefix_cache == "on" && !owns_computed_pages(settings)) {
-    refuse(table, "prefix-cache", "with --transport inmemory prefill computes into pages of decode and owns none");
-  }
-  if (settings.routing == "prefix-aware" && !uses_prefix_cache(settings)) {
-    refuse(table, "routing", "prefix-aware needs the prefix cache, which is off here: see --prefix-cache");
+  if (settings.routing == "prefix-aware" && settings.prefix_cache == "off") {
+    refuse(table, "routing", "prefix-aware needs the prefix cache, which is off");
   }
   if (table.given("kv-memory") && table.given("kv-tokens")) {
     refuse(table, "kv-tokens", fmt::format("says the same as {}; give one of them", table.origin("kv-memory")));
@@ -202,10 +194,6 @@ void check(const SettingTable& table, const ServerSettings& settings) {
   if (const std::string reason = why_not_writable(settings.request_log); !reason.empty()) {
     refuse(table, "request-log", fmt::format("cannot write {}: {}", settings.request_log, reason));
   }
-}
-
-bool uses_prefix_cache(const PipelineSettings& settings) {
-  return settings.prefix_cache == "on" || (settings.prefix_cache == "auto" && owns_computed_pages(settings));
 }
 
 void check(const SettingTable& table, const GenerateSettings& settings) {

@@ -27,7 +27,7 @@ struct PipelineSettings {
   std::uint32_t decode = 1;   // ranks
   std::string transport = "inmemory";
   std::string routing = "least-loaded";
-  std::string prefix_cache = "auto";
+  std::string prefix_cache = "on";
 
   std::uint32_t page_size = 16;          // tokens
   std::uint32_t chunk = 256;             // tokens of one prefill step
@@ -73,9 +73,6 @@ void add_settings(SettingTable& table, GenerateSettings& settings);
 void check(const SettingTable& table, const PipelineSettings& settings);
 void check(const SettingTable& table, const ServerSettings& settings);
 void check(const SettingTable& table, const GenerateSettings& settings);
-
-// Whether ranks keep the prefixes they have computed: as the setting says, or where they own the pages.
-bool uses_prefix_cache(const PipelineSettings& settings);
 
 // Where tools/fetch_model puts the default model: ${XDG_CACHE_HOME:-~/.cache}/baton/models/...
 std::string default_model_path();

@@ -132,11 +132,13 @@ class InMemoryEndpoint final : public Endpoint {
       return Failure(Errc::peer_lost, to_string(self_),
                      fmt::format("{} has no memory under key {}", to_string(landing.target), landing.memory_key));
     }
-    const auto outside =
-        std::ranges::find_if(landing.pages, [pages = target->arena->pages()](PageId page) { return page >= pages; });
-    if (outside != landing.pages.end()) {
-      return Failure(Errc::invalid_argument, to_string(self_),
-                     fmt::format("page {} is outside of an arena of {}", *outside, target->arena->pages()));
+    for (const auto* list : {&landing.pages, &landing.found_pages}) {
+      const auto outside =
+          std::ranges::find_if(*list, [pages = target->arena->pages()](PageId page) { return page >= pages; });
+      if (outside != list->end()) {
+        return Failure(Errc::invalid_argument, to_string(self_),
+                       fmt::format("page {} is outside of an arena of {}", *outside, target->arena->pages()));
+      }
     }
     return std::nullopt;
   }
