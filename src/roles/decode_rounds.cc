@@ -9,6 +9,7 @@
 #include "roles/decode.h"
 #include "roles/policy/rounds.h"
 #include "roles/round_step.h"
+#include "runtime/check.h"
 
 namespace baton {
 namespace {
@@ -43,15 +44,29 @@ std::uint32_t DecodeRank::rounds_ahead(const std::vector<DecodeRoom*>& rooms,
   return policy::rounds_ahead(batch, parts_.pool.free(), config_.admission.page_tokens);
 }
 
+// Takes the pages in the order in which single steps would, so that each sequence gets the same ones.
 void DecodeRank::reserve_rounds(RoundStep& step, StepBatch& batch) {
   const std::uint32_t most = step.rounds.most();
   if (most <= 1) {
     return;
   }
+  const std::uint32_t page_tokens = config_.admission.page_tokens;
+  std::vector<std::pair<std::uint32_t, std::size_t>> wanted;  // before which round, and who
   for (std::size_t i = 0; i < step.rooms.size(); ++i) {
     DecodeRoom& room = *step.rooms[i];
     room.output.reserve();  // the batch refers to its tokens
-    parts_.pool.extend(room.lease, policy::pages_for_rounds(candidate(room), most, config_.admission.page_tokens));
+    const std::uint32_t room_left = room.lease.size() * page_tokens + 1 - room.tokens();  // rounds without a new page
+    for (std::uint32_t round = room_left + 1; round <= most; round += page_tokens) {
+      wanted.emplace_back(round, i);
+    }
+  }
+  std::ranges::sort(wanted);
+  for (const auto& [round, index] : wanted) {
+    const bool extended = parts_.pool.extend(step.rooms[index]->lease, 1);
+    BATON_CHECK(extended, round, most, parts_.pool.free());
+  }
+  for (std::size_t i = 0; i < step.rooms.size(); ++i) {
+    const DecodeRoom& room = *step.rooms[i];
     batch.sequences[i].tokens = room.next_tokens(1);
     batch.sequences[i].history.output = room.output.tokens();
     batch.sequences[i].pages = room.lease.pages();

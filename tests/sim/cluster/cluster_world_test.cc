@@ -40,6 +40,8 @@ TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, als
     ClusterPlan plan = small_plan(prefill, decode, pages);
     plan.seed = seed;
     plan.aggregated = pick(4) == 0;
+    plan.network.latency = std::chrono::microseconds(20);
+    plan.network.per_message = std::chrono::microseconds(5);  // so that it matters which pages are neighbours
     plan.decode_config.running_max = 1 + pick(12);
     plan.decode_config.admission.lookahead_tokens = pick(2) * 64;
     const auto gap = std::chrono::microseconds(500 + pick(20'000));
