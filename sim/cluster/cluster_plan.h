@@ -13,6 +13,7 @@
 #include "model/kv/kv_layout.h"
 #include "roles/node.h"
 #include "sim/cost/cost_model.h"
+#include "sim/cost/step_setup.h"
 #include "sim/network/fluid_endpoint.h"
 #include "sim/network/topology.h"
 
@@ -23,6 +24,7 @@ struct PoolPlan {
   std::shared_ptr<const CostModel> cost;  // of one rank; shared by all of the pool
   std::uint32_t pages = 0;                // KV pages of one rank
   std::uint32_t group = 1;                // ranks that step together (step_group.h); divides `ranks`
+  Speculation speculation{};              // of decode steps
 };
 
 struct ClusterPlan {

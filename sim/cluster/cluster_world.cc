@@ -56,7 +56,8 @@ Engine& ClusterWorld::engine(RankId rank) {
 
 std::unique_ptr<Engine> ClusterWorld::make_engine(RankId rank) {
   const PoolPlan& pool = rank.role == Role::prefill ? plan_.prefill : plan_.decode;
-  const CostEngineConfig config{plan_.layout, plan_.context_length, options_.rounds, rank, &options_.on_step};
+  const CostEngineConfig config{plan_.layout, plan_.context_length, options_.rounds,
+                                rank,         &options_.on_step,    pool.speculation};
   if (pool.group == 1) {
     return std::make_unique<CostEngine>(context_, *pool.cost, config, accounts_[rank]);
   }
@@ -155,7 +156,7 @@ Task<> ClusterWorld::arrivals() {
     std::optional<TraceRequest> request = source_.next();
     ++started_;
     first_arrival_ = first_arrival_.value_or(context_.now());
-    clients_.spawn("client", client(std::move(*request)));
+    clients_.spawn("client", client(std::move(*request), started_));
   }
 }
 
@@ -167,10 +168,11 @@ Prompt ClusterWorld::prompt_of(std::uint32_t tokens) {
   return text_.beginning(tokens);
 }
 
-GenerationRequest ClusterWorld::to_generation(const TraceRequest& request) {
+GenerationRequest ClusterWorld::to_generation(const TraceRequest& request, std::uint64_t number) {
   GenerationRequest wanted;
   wanted.prompt = prompt_of(request.input_tokens);
   wanted.sampling.temperature = 0.0F;
+  wanted.sampling.seed = sample_seed(plan_.seed, static_cast<std::uint32_t>(number));
   wanted.stop.max_tokens = request.output_tokens;
   wanted.stop.ignore_eos = true;
   if (plan_.prefix_cache) {
@@ -179,9 +181,9 @@ GenerationRequest ClusterWorld::to_generation(const TraceRequest& request) {
   return wanted;
 }
 
-Task<> ClusterWorld::client(TraceRequest request) {
+Task<> ClusterWorld::client(TraceRequest request, std::uint64_t number) {
   RecordBuilder record(request.id, request.input_tokens, context_.now(), TimePoint{});
-  const std::unique_ptr<Generation> generation = node_->router().start(to_generation(request));
+  const std::unique_ptr<Generation> generation = node_->router().start(to_generation(request, number));
   std::optional<TimePoint> last;
   const auto take = [&](std::span<const TimePoint> ends) {
     record.tokens(ends);

@@ -73,8 +73,8 @@ class ClusterWorld final {
   std::unique_ptr<Engine> make_engine(RankId rank);
   Task<> replay();
   Task<> arrivals();
-  Task<> client(TraceRequest request);
-  GenerationRequest to_generation(const TraceRequest& request);
+  Task<> client(TraceRequest request, std::uint64_t number);
+  GenerationRequest to_generation(const TraceRequest& request, std::uint64_t number);
   Prompt prompt_of(std::uint32_t tokens);
   NodeConfig node_config() const;
   Task<> run_rank(RankId rank);

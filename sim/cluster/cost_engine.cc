@@ -15,14 +15,14 @@ constexpr std::uint32_t kLargestPlan = 256;
 
 }  // namespace
 
-StepLoad load_of(const StepBatch& batch) {
+StepLoad load_of(const StepBatch& batch, std::uint32_t drafts) {
   StepLoad load;
   for (const StepSequence& sequence : batch.sequences) {
     const auto rows = static_cast<std::uint32_t>(sequence.tokens.size());
     if (sequence.history.output.empty()) {
       load.add_prefill(rows, sequence.position, sequence.sampling != nullptr);
     } else {
-      load.add_decode(sequence.position + rows, rows);
+      load.add_decode(sequence.position + rows + drafts, rows + drafts);
     }
   }
   return load;
@@ -34,19 +34,38 @@ void tell(const CostEngineConfig& config, TimePoint began, TimePoint ended, std:
   }
 }
 
-StepOutput sampled_where_asked(const StepBatch& batch) {
+std::uint32_t drafts_held(const Speculation& speculation, double draw) noexcept {
+  double chance = 1;  // that all so far hold
+  std::uint32_t held = 0;
+  for (const double next : speculation.acceptance) {
+    chance *= next;
+    if (draw >= chance) {
+      break;
+    }
+    ++held;
+  }
+  return held;
+}
+
+StepOutput sampled_where_asked(const StepBatch& batch, const Speculation& speculation) {
   StepOutput output;
   output.sampled.resize(batch.sequences.size());
+  output.more.resize(speculation.drafts > 0 ? batch.sequences.size() : 0);
   for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
-    if (batch.sequences[i].sampling != nullptr) {
-      output.sampled[i].emplace();
+    const StepSequence& sequence = batch.sequences[i];
+    if (sequence.sampling == nullptr) {
+      continue;
+    }
+    output.sampled[i].emplace();
+    if (speculation.drafts > 0 && !sequence.history.output.empty()) {
+      output.more[i].resize(drafts_held(speculation, uniform_at(sequence.sampling->seed, sequence.position)));
     }
   }
   return output;
 }
 
 Task<StepOutput> CostEngine::step(StepBatch batch) {
-  const StepLoad load = load_of(batch);
+  const StepLoad load = load_of(batch, config_.speculation.drafts);
   account_.in_step = static_cast<std::uint32_t>(batch.sequences.size());
   if (batch.rounds != nullptr) {
     co_await run_rounds(load, *batch.rounds, batch.sequences.size());
@@ -58,7 +77,7 @@ Task<StepOutput> CostEngine::step(StepBatch batch) {
   co_await sleep_until(context_, pass_stages(begin, cost), kStepPriority);
   account_.in_step = 0;
   tell(config_, begin, context_.now(), load.tokens());
-  co_return sampled_where_asked(batch);
+  co_return sampled_where_asked(batch, config_.speculation);
 }
 
 // Returns the step's end. The later stages share what the first leaves of it, and each takes one step at a time: a

@@ -1,7 +1,8 @@
 // An engine that computes nothing and takes the time that a cost model says: the simulator's side of the Engine seam.
 //
-// Tokens are all zero. Steps queue up at each pipeline stage; a step of several rounds (Rounds) advances in one sleep,
-// and is cut at the end of the round under way, so that its ends are those of single steps to the nanosecond.
+// Tokens are all zero; how many drafts hold is drawn from the request's seed and the position alone. Steps queue up at
+// each pipeline stage; a step of several rounds (Rounds) advances in one sleep, and is cut at the end of the round
+// under way, so that its ends are those of single steps to the nanosecond.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "runtime/context.h"
 #include "sim/cluster/engine_account.h"
 #include "sim/cost/cost_model.h"
+#include "sim/cost/step_setup.h"
 
 namespace baton::sim {
 
@@ -35,15 +37,20 @@ struct CostEngineConfig {
   bool rounds = true;  // false: one step at a time, to compare
   RankId rank{};
   const StepListener* listener = nullptr;  // outlives the engine; null or empty: nobody
+  Speculation speculation{};
 };
 
-// The sequences of a batch as sums. A sequence with output is decoding, also where it computes several rows.
-StepLoad load_of(const StepBatch& batch);
+// The sequences of a batch as sums. A sequence with output is decoding, also where it computes several rows: those it
+// has, and one for each draft.
+StepLoad load_of(const StepBatch& batch, std::uint32_t drafts = 0);
 
 void tell(const CostEngineConfig& config, TimePoint began, TimePoint ended, std::uint64_t tokens);
 
-// Token zero for everybody who is to get one.
-StepOutput sampled_where_asked(const StepBatch& batch);
+// How many drafts of a row hold, the first that does not ends it; `draw` in [0, 1).
+std::uint32_t drafts_held(const Speculation& speculation, double draw) noexcept;
+
+// Token zero for everybody who is to get one, and for each draft that holds.
+StepOutput sampled_where_asked(const StepBatch& batch, const Speculation& speculation);
 
 class CostEngine final : public Engine {
  public:
@@ -53,7 +60,10 @@ class CostEngine final : public Engine {
 
   Task<StepOutput> step(StepBatch batch) override;
   Task<> can_begin() override;
-  bool takes_rounds() const noexcept override { return config_.rounds && model_.stages() == 1; }
+  bool takes_rounds() const noexcept override {
+    return config_.rounds && model_.stages() == 1 && config_.speculation.drafts == 0;
+  }
+  std::uint32_t drafts() const noexcept override { return config_.speculation.drafts; }
 
   const KvLayout& kv_layout() const noexcept override { return config_.layout; }
   std::uint32_t vocab_size() const noexcept override { return 1; }

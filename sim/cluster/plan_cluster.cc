@@ -28,13 +28,11 @@ KvLayout layout_of(const ClusterSpec& spec) {
 }
 
 PoolPlan plan_pool(const PoolSpec& pool, std::uint32_t page_tokens, std::vector<std::string>& warnings) {
-  if (pool.setup.speculation.drafts > 0) {
-    throw Error(Errc::invalid_argument, "speculation is known to the cost of a step only: ranks do not draft yet");
-  }
   PoolPlan plan;
   plan.ranks = pool.ranks;
   plan.cost = make_cost_model(pool);
   plan.group = pool.setup.parallel.dp;
+  plan.speculation = pool.setup.speculation;
   if (pool.ranks % plan.group != 0) {
     throw Error(Errc::invalid_argument, fmt::format("{} {} ranks do not divide into groups of dp = {}", pool.ranks,
                                                     to_string(pool.role), plan.group));

@@ -15,7 +15,7 @@ struct PlannedCluster {
 };
 
 // Reads the tables that the cluster's cost models need. Throws Error for what cannot be: a bad table, a pool without
-// room for a page, ranks that do not divide into groups, drafts.
+// room for a page, ranks that do not divide into groups.
 PlannedCluster plan_cluster(const ClusterSpec& spec, std::uint64_t seed);
 
 }  // namespace baton::sim

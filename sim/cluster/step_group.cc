@@ -59,14 +59,14 @@ Task<StepCost> StepGroup::step(std::uint32_t member, const StepLoad& load) {
 }
 
 Task<StepOutput> GroupEngine::step(StepBatch batch) {
-  const StepLoad load = load_of(batch);
+  const StepLoad load = load_of(batch, config_.speculation.drafts);
   account_.in_step = static_cast<std::uint32_t>(batch.sequences.size());
   const StepCost cost = co_await group_.step(member_, load);
   account_.in_step = 0;
   account_.add(load, cost);
   const TimePoint end = group_.now();
   tell(config_, end - cost.total, end, load.tokens());
-  co_return sampled_where_asked(batch);
+  co_return sampled_where_asked(batch, config_.speculation);
 }
 
 }  // namespace baton::sim

@@ -55,6 +55,7 @@ class GroupEngine final : public Engine {
       : group_(group), member_(member), config_(config), account_(account) {}
 
   Task<StepOutput> step(StepBatch batch) override;
+  std::uint32_t drafts() const noexcept override { return config_.speculation.drafts; }
 
   const KvLayout& kv_layout() const noexcept override { return config_.layout; }
   std::uint32_t vocab_size() const noexcept override { return 1; }

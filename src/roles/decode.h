@@ -122,7 +122,8 @@ class DecodeRank final {
   void join_ready();
   StepBatch form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows);
   void end_step(const std::vector<DecodeRoom*>& rooms, const std::vector<std::uint32_t>& rows, StepResult& result);
-  void accept_token(DecodeRoom& room, SampledToken token);
+  bool accept_token(DecodeRoom& room, SampledToken token);
+  void accept_tokens(DecodeRoom& room, StepOutput& output, std::size_t index);
   void say(DecodeRoom& room, GenerationEvent event);
   void flush_events();
 

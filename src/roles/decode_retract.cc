@@ -1,4 +1,5 @@
 // What the decode rank does when pages run out: someone gives theirs back, is kept in host memory, and returns later.
+#include <algorithm>
 #include <utility>
 
 #include "roles/decode.h"
@@ -7,9 +8,10 @@
 
 namespace baton {
 
-// Pages the room lacks for the tokens that have no keys and values yet.
+// Pages the room lacks for the tokens that have no keys and values yet, and for those the engine drafts.
 std::uint32_t DecodeRank::pages_wanted(const DecodeRoom& room) const {
-  const std::uint32_t needed = parts_.pool.layout().pages_for(room.tokens());
+  const std::uint32_t drafts = room.output.tokens().empty() ? 0 : parts_.engine.drafts();
+  const std::uint32_t needed = parts_.pool.layout().pages_for(std::min(room.tokens() + drafts, room.tokens_max()));
   return needed > room.lease.size() ? needed - room.lease.size() : 0;
 }
 

@@ -134,19 +134,35 @@ void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vect
       fail(room, *result.failure);
       continue;
     }
-    room.computed += rows[i];
+    const std::size_t held = result.output.more.empty() ? 0 : result.output.more[i].size();
+    const auto computed = rows[i] + static_cast<std::uint32_t>(held);
+    room.computed += computed;
     room.chunks += room.output.tokens().empty() ? 1 : 0;
-    parts_.metrics.tokens(rows[i]);
+    parts_.metrics.tokens(computed);
     if (result.output.sampled[i]) {
-      accept_token(room, std::move(*result.output.sampled[i]));
+      accept_tokens(room, result.output, i);
     } else if (room.remaining() == 0) {
       fail(room, no_token(parts_.self.rank));
     }
   }
 }
 
-// Takes a token in and ends the room if it was the last one. The room may be gone afterwards.
-void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
+// What a step brought a sequence: one token, and the drafts that held. Those behind the last one are not wanted.
+void DecodeRank::accept_tokens(DecodeRoom& room, StepOutput& output, std::size_t index) {
+  bool over = accept_token(room, std::move(*output.sampled[index]));
+  if (output.more.empty()) {
+    return;
+  }
+  for (SampledToken& token : output.more[index]) {
+    if (over) {
+      return;
+    }
+    over = accept_token(room, std::move(token));
+  }
+}
+
+// Takes a token in and ends the room if it was the last one: true, and the room is gone.
+bool DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
   if (config_.local_prefill && room.output.tokens().empty()) {
     keep_prefix(room);
     room.verdict = parts_.context.now();
@@ -159,9 +175,11 @@ void DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
     say(room, std::move(*step.token));
   }
   const bool untested = room.output.tokens().size() == 1 && mutant(Mutant::decode_skips_first_token_test);
-  if (step.finished && !untested) {
-    finish(room);
+  if (!step.finished || untested) {
+    return false;
   }
+  finish(room);
+  return true;
 }
 
 // Tells the router with the next flush.

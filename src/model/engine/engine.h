@@ -42,8 +42,12 @@ struct StepBatch {
 // sampled[i] belongs to sequences[i]; empty where no sampling was asked for, and where nothing could be drawn (every
 // logit is NaN, or everything is banned): that request has failed, the others of the step have not. Not used where the
 // engine took rounds.
+//
+// more[i]: the tokens after sampled[i], where an engine that drafts verified several; empty altogether where it did
+// not. Their keys and values are computed but for the last one's, as always.
 struct StepOutput {
   std::vector<std::optional<SampledToken>> sampled;
+  std::vector<std::vector<SampledToken>> more;
 };
 
 class Engine {
@@ -58,6 +62,10 @@ class Engine {
   // Whether it makes use of StepBatch::rounds: plans rounds, completes with the end of the last one, and ends early
   // when they are cut. An engine that does not is never asked to.
   virtual bool takes_rounds() const noexcept { return false; }
+
+  // Tokens that it drafts by itself in each decode step of a sequence, to verify them in the same step. The pages of a
+  // sequence then cover so many positions more, unless it ends before them.
+  virtual std::uint32_t drafts() const noexcept { return 0; }
 
   // Completes when another step could begin at once, although steps are under way: the first stage of a pipeline is
   // free. For ranks that keep several steps in flight, so that they do not form a batch before its time.

@@ -14,7 +14,7 @@ struct RetractionCandidate {
   std::uint32_t output_tokens = 0;
   std::uint32_t prompt_tokens = 0;
   std::uint32_t pages = 0;         // held now
-  std::uint32_t pages_wanted = 0;  // more pages its next token needs, zero or one
+  std::uint32_t pages_wanted = 0;  // more pages its next step needs
   bool retractable = true;         // false while a step or a transfer is using its pages
 };
 

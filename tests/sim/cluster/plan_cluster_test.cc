@@ -25,9 +25,12 @@ PlannedCluster plan(const std::string& more) {
   return plan_cluster(parse_cluster(kSmall + more, "c.toml"), 1);
 }
 
-TEST_CASE("ClusterPlan: drafts are refused, since nobody would take what they win") {
-  CHECK(plan("").plan.decode.pages > 0);
-  CHECK(contains(error_text([] { plan("[decode.speculation]\ndrafts = 1\nacceptance = [0.8]\n"); }), "do not draft"));
+TEST_CASE("ClusterPlan: decode drafts as the file says, prefill never") {
+  CHECK(plan("").plan.decode.speculation == Speculation());
+  const PlannedCluster drafting = plan("[decode.speculation]\ndrafts = 2\nacceptance = [0.8, 0.5]\n");
+  CHECK(drafting.plan.decode.speculation == Speculation{2, {0.8, 0.5}, 1});
+  CHECK(drafting.plan.prefill.speculation == Speculation());
+  CHECK(contains(error_text([] { plan("[prefill.speculation]\ndrafts = 1\nacceptance = [0.8]\n"); }), "of decode"));
 }
 
 }  // namespace
