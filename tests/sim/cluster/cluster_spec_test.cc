@@ -15,6 +15,7 @@ constexpr const char* kExamples[] = {
     "examples/clusters/deepseek.toml",      "examples/clusters/distserve-opt66b.toml",
     "examples/clusters/llama70b-8p8d.toml", "examples/clusters/lmsys-96h100.toml",
     "examples/clusters/vllm-rtx4090.toml",  "examples/clusters/vllm-rtxpro6000.toml",
+    "examples/clusters/mooncake-70b.toml",
 };
 
 constexpr const char* kSmall = R"(name = "small"
