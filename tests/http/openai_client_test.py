@@ -85,11 +85,17 @@ def test_completion(server):
     check_usage(answer.usage, 12)
 
 
+def same_counts(a, b):
+    """But for what was found in the cache, which the same question asked again finds."""
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    return all(getattr(a, name) == getattr(b, name) for name in names)
+
+
 def test_completion_stream_says_the_same(server):
     whole = server.complete()
     chunks = list(server.complete(stream=True, stream_options={"include_usage": True}))
     check(all(len(chunk.choices) == 1 for chunk in chunks[:-1]), "choices of every chunk but the last")
-    check(chunks[-1].choices == [] and chunks[-1].usage == whole.usage, chunks[-1].usage, whole.usage)
+    check(chunks[-1].choices == [] and same_counts(chunks[-1].usage, whole.usage), chunks[-1].usage, whole.usage)
     check("".join(chunk.choices[0].text for chunk in chunks[:-1]) == whole.choices[0].text)
     check(all(chunk.choices[0].text for chunk in chunks[:-2]), "a chunk before the last is empty")
     check(chunks[-2].choices[0].finish_reason == whole.choices[0].finish_reason)
@@ -111,7 +117,7 @@ def test_chat_stream_says_the_same(server):
     check(all(chunk.choices[0].delta.role is None for chunk in chunks[1:-1]))
     check("".join(chunk.choices[0].delta.content for chunk in chunks[:-1]) == whole.choices[0].message.content)
     check(chunks[-2].choices[0].finish_reason == whole.choices[0].finish_reason)
-    check(chunks[-1].choices == [] and chunks[-1].usage == whole.usage)
+    check(chunks[-1].choices == [] and same_counts(chunks[-1].usage, whole.usage), chunks[-1].usage, whole.usage)
     without = list(server.chat(stream=True))
     check(all(chunk.choices and chunk.usage is None for chunk in without), "usage that nobody asked for")
 
