@@ -45,9 +45,7 @@ class Rounds final {
   bool taken() const noexcept { return !ends_.empty(); }  // the engine takes rounds
   std::uint32_t planned() const noexcept { return static_cast<std::uint32_t>(ends_.size()); }
   const std::vector<TimePoint>& ends() const noexcept { return ends_; }
-  TokenId token(std::size_t round, std::size_t sequence) const {
-    return tokens_[round * sequences_ + sequence];
-  }
+  TokenId token(std::size_t round, std::size_t sequence) const { return tokens_[round * sequences_ + sequence]; }
 
  private:
   std::uint32_t most_;
