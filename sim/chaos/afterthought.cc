@@ -76,7 +76,8 @@ void check_heard(const Scenario& scenario, const std::vector<TraceEvent>& histor
     }
   }
   for (const TraceEvent& event : history) {
-    const bool failed = event.name == std::string_view("over") && event.b != 0;
+    const std::string_view name = event.name;
+    const bool failed = (name == "over" || name == "refused") && event.b != 0;
     const auto request = failed ? chronicle.request_of(RoomId{event.id}) : std::nullopt;
     const auto outcome = request ? outcomes.find(*request) : outcomes.end();
     if (outcome == outcomes.end() || vanish.contains(*request)) {
@@ -154,8 +155,8 @@ void check_order(const std::vector<TraceEvent>& history, Chronicle& chronicle) {
 // The few events that any of the rules looks at.
 std::vector<TraceEvent> that_matter(const std::vector<TraceEvent>& history) {
   const auto matters = [](std::string_view name) {
-    return name == "over" || name == "bootstrap" || name == "prealloc" || name == "retracted" || name == "ready" ||
-           name == room_event::kAdmitted;
+    return name == "over" || name == "refused" || name == "bootstrap" || name == "prealloc" || name == "retracted" ||
+           name == "ready" || name == room_event::kAdmitted;
   };
   NameCache<bool> names;
   std::vector<TraceEvent> some;

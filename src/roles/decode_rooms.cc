@@ -10,7 +10,7 @@
 namespace baton {
 
 void DecodeRank::refuse(const Job& job, Failure cause) {
-  note("over", job.room, 0, static_cast<std::uint64_t>(cause.code));
+  note("refused", job.room, 0, static_cast<std::uint64_t>(cause.code));
   if (mutant(Mutant::decode_refuses_in_silence)) {
     return;
   }

@@ -98,7 +98,7 @@ void PrefillRank::close(PrefillRoom& room) {
 
 // A job that never gets a room here: both the other leg and the router hear why.
 void PrefillRank::refuse(const Job& job, Failure cause) {
-  note("over", job.room, 0, static_cast<std::uint64_t>(cause.code));
+  note("refused", job.room, 0, static_cast<std::uint64_t>(cause.code));
   if (mutant(Mutant::prefill_refuses_in_silence)) {
     return;
   }
