@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -11,6 +9,7 @@
 
 #include "runtime/errors.h"
 #include "sim/cost/csv_table.h"
+#include "sim/cost/data_file.h"
 
 namespace baton::sim {
 namespace {
@@ -75,11 +74,7 @@ void StepLogWriter::write(const LoggedStep& step) {
 }
 
 StepLog read_step_log(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw Error(Errc::not_found, fmt::format("{}: no such file", path));
-  }
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text = read_text_file(path);
   StepLog log;
   log.settings = take_settings(text);
   const CsvTable table = CsvTable::parse(text, path);

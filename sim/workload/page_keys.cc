@@ -6,16 +6,11 @@
 #include "runtime/random.h"
 
 namespace baton::sim {
-namespace {
-
-// Mixes a value into a chain: one step of splitmix64 over both.
 std::uint64_t chained(std::uint64_t chain, std::uint64_t value) noexcept {
   std::uint64_t state = value;
   state = splitmix64(state) ^ chain;
   return splitmix64(state);
 }
-
-}  // namespace
 
 std::uint64_t full_block_tokens(const TraceRequest& request) noexcept {
   const std::uint64_t block = request.block_tokens;

@@ -17,6 +17,9 @@
 
 namespace baton::sim {
 
+// Mixes a value into a chain: one step of splitmix64 over both. For ids of blocks as well.
+std::uint64_t chained(std::uint64_t chain, std::uint64_t value) noexcept;
+
 // The tokens at the start of a request's text that lie in full blocks: a multiple of block_tokens. 0 where the trace
 // says nothing about prefixes.
 std::uint64_t full_block_tokens(const TraceRequest& request) noexcept;

@@ -8,6 +8,7 @@
 
 #include "runtime/random.h"
 #include "sim/workload/draws.h"
+#include "sim/workload/page_keys.h"
 
 namespace baton::sim {
 namespace {
@@ -16,9 +17,7 @@ constexpr std::uint64_t kRequestsByDefault = 1000;
 constexpr std::uint64_t kGroupStream = std::uint64_t{1} << 62;  // apart from the streams of conversations
 
 std::uint64_t block_id(std::uint64_t owner, std::uint64_t index) {
-  std::uint64_t state = owner;
-  state = splitmix64(state) ^ index;
-  return splitmix64(state);
+  return chained(index, owner);
 }
 
 class SyntheticRows final : public RowSource {
