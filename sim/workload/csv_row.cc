@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace baton::sim {
 namespace {
 
@@ -58,6 +60,15 @@ bool CsvRow::quoted_field(std::string_view line, std::size_t& at) {
   fields_.push_back(std::string_view(unquoted_).substr(begin));
   at = std::min(line.find_first_not_of(" \t", at), line.size());
   return at == line.size() || line[at] == ',';
+}
+
+void CsvRow::read(const RowPlace& place, std::string_view line, std::size_t columns) {
+  if (!split(line)) {
+    refuse_row(place, "quotes that do not close in this line");
+  }
+  if (columns != 0 && size() != columns) {
+    refuse_row(place, fmt::format("{} fields, where the header has {}", size(), columns));
+  }
 }
 
 }  // namespace baton::sim

@@ -66,15 +66,10 @@ class Table final {
 
   void read(std::string_view line) {
     const RowPlace place{lines_.name(), lines_.number()};
-    if (!row_.split(line)) {
-      refuse_row(place, "quotes that do not close in this line");
-    }
+    row_.read(place, line, columns_);
     if (columns_ == 0) {
       read_header(place);
       return;
-    }
-    if (row_.size() != columns_) {
-      refuse_row(place, fmt::format("{} fields, where the header has {}", row_.size(), columns_));
     }
     const std::string category(row_[at_[kCategory]]);
     categories_.insert(category);
