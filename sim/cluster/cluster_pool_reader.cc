@@ -18,6 +18,10 @@ constexpr NumberRange kMicroseconds{0, 1e9};
 constexpr NumberRange kGib{0, 1e4};
 constexpr WholeRange kTokens{1, 1u << 24};
 constexpr WholeRange kGpus{1, 1024};
+constexpr std::array<std::pair<std::string_view, policy::Retraction>, 2> kRetractions{
+    {{"copy", policy::Retraction::copy}, {"recompute", policy::Retraction::recompute}}};
+constexpr std::array<std::pair<std::string_view, policy::Victims>, 2> kVictims{
+    {{"least_lost", policy::Victims::least_lost}, {"latest", policy::Victims::latest}}};
 
 StepLaw::Coefficients read_coefficients(TableReader& table, std::string_view key) {
   const std::vector<double> values = table.numbers_or_none(key, {0, 1e6});
@@ -148,6 +152,9 @@ void read_limits(TableReader& pool, std::uint32_t stages, PoolLimits& limits) {
   limits.waiting_max = pool.count_or("waiting_max", limits.waiting_max, {1, 1u << 24});
   limits.steps_in_flight = pool.count_or("steps_in_flight", stages, {1, 1024});
   limits.even_steps = pool.flag_or("even_steps", limits.even_steps);
+  limits.plan_ahead = pool.flag_or("plan_ahead", limits.plan_ahead);
+  limits.retraction = pool.choice_or("retraction", limits.retraction, kRetractions);
+  limits.victims = pool.choice_or("victims", limits.victims, kVictims);
 }
 
 // What a rank reaches over its links: its own setting, that of [links], or what its GPUs have together.

@@ -146,6 +146,9 @@ void write_pool(Lines& lines, const PoolSpec& pool, const LinkSpec& links) {
   lines.whole("waiting_max", pool.limits.waiting_max);
   lines.whole("steps_in_flight", pool.limits.steps_in_flight);
   lines.flag("even_steps", pool.limits.even_steps);
+  lines.flag("plan_ahead", pool.limits.plan_ahead);
+  lines.word("retraction", pool.limits.retraction == policy::Retraction::copy ? "copy" : "recompute");
+  lines.word("victims", pool.limits.victims == policy::Victims::latest ? "latest" : "least_lost");
   lines.flag("prefix_cache", pool.prefix_cache);
   lines.number("nic_gbytes_per_s", pool.nic_bytes_per_s / 1e9);
   lines.number("nvlink_gbytes_per_s", pool.nvlink_bytes_per_s / 1e9);

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "roles/policy/retraction.h"
 #include "runtime/time.h"
 #include "sim/cost/step_law.h"
 #include "sim/cost/step_setup.h"
@@ -52,6 +53,9 @@ struct PoolLimits {
   std::uint32_t waiting_max = 1u << 20;  // requests that wait; more are refused
   std::uint32_t steps_in_flight = 1;     // of decode; read: the pipeline's stages
   bool even_steps = true;                // of those: equal in size
+  bool plan_ahead = false;               // steps are made up while the one before them runs
+  policy::Retraction retraction = policy::Retraction::copy;
+  policy::Victims victims = policy::Victims::least_lost;
 };
 
 struct PoolSpec {

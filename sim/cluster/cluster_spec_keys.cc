@@ -12,9 +12,9 @@ bool is_of(std::string_view key, const std::array<std::string_view, kCount>& key
 }
 
 std::string_view unused_by_role(PoolRole role, std::string_view key) {
-  constexpr std::array<std::string_view, 8> kDecode{"running_max",     "lookahead_tokens", "waiting_max",
-                                                    "running_tokens",  "graph_batches",    "speculation",
-                                                    "steps_in_flight", "even_steps"};
+  constexpr std::array<std::string_view, 11> kDecode{
+      "running_max",     "lookahead_tokens", "waiting_max", "running_tokens", "graph_batches", "speculation",
+      "steps_in_flight", "even_steps",       "plan_ahead",  "retraction",     "victims"};
   if (role == PoolRole::prefill && is_of(key, kDecode)) {
     return "it is of decode, and this pool computes prompts only";
   }

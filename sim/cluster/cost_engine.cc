@@ -19,7 +19,8 @@ StepLoad load_of(const StepBatch& batch, std::uint32_t drafts) {
   StepLoad load;
   for (const StepSequence& sequence : batch.sequences) {
     const auto rows = static_cast<std::uint32_t>(sequence.tokens.size());
-    if (sequence.history.output.empty()) {
+    const std::size_t tokens = sequence.history.prompt.size() + sequence.history.output.size();
+    if (sequence.history.output.empty() || sequence.position + 1 < tokens) {
       load.add_prefill(rows, sequence.position, sequence.sampling != nullptr);
     } else {
       load.add_decode(sequence.position + rows + drafts, rows + drafts);

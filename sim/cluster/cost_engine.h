@@ -41,7 +41,8 @@ struct CostEngineConfig {
 };
 
 // The sequences of a batch as sums. A sequence with output is decoding, also where it computes several rows: those it
-// has, and one for each draft.
+// has, and one for each draft. Where they begin before its last token it is computed once more, and costs what a prompt
+// does.
 StepLoad load_of(const StepBatch& batch, std::uint32_t drafts = 0);
 
 void tell(const CostEngineConfig& config, TimePoint began, TimePoint ended, std::uint64_t tokens);

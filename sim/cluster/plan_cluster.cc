@@ -86,6 +86,9 @@ void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   plan.decode_config.admission.active_max = kAtOnceMax;
   plan.decode_config.step.step_tokens = limits.step_tokens;
   plan.decode_config.waiting_max = limits.waiting_max;
+  plan.decode_config.plan_ahead = limits.plan_ahead;
+  plan.decode_config.retraction = limits.retraction;
+  plan.decode_config.victims = limits.victims;
   plan.router_config.routing = routing_of(spec.routing);
   plan.router_config.open_max = kAtOnceMax;
   plan.router_config.time_limit = spec.time_limit;

@@ -25,6 +25,7 @@
 #include "roles/peer_watch.h"
 #include "roles/policy/admission.h"
 #include "roles/policy/mixed_batch.h"
+#include "roles/policy/retraction.h"
 #include "roles/rank_metrics.h"
 #include "roles/room_event.h"
 #include "roles/room_queue.h"
@@ -46,6 +47,11 @@ struct DecodeConfig {
   policy::MixedLimits step;
   std::size_t waiting_max = 256;  // requests that wait for pages; more are refused as overloaded (429)
   bool local_prefill = false;
+  // Each step is made up while the one before it runs, as engines do that hide their host's work behind the device's:
+  // who comes or ends during a step is seen one step later.
+  bool plan_ahead = false;
+  policy::Retraction retraction = policy::Retraction::copy;
+  policy::Victims victims = policy::Victims::least_lost;
   std::uint32_t retract_every = 0;  // test setting: retracts one running request every so many steps; 0: never
   Tombstones::Limits tombstones;
 };
@@ -109,6 +115,7 @@ class DecodeRank final {
   // decode_admit.cc: from the job to the verdict
   Task<> admit();
   void admit_some();
+  bool may_admit();
   void reserve(DecodeRoom& room);
   std::span<const std::uint64_t> reusable_prefix(const DecodeRoom& room) const;
   void keep_prefix(DecodeRoom& room);
@@ -118,6 +125,7 @@ class DecodeRank final {
 
   // decode_step.cc: from the verdict to the last token
   Task<> generate();
+  Task<> take_up();
   Task<> take_step(std::vector<DecodeRoom*> rooms, std::vector<std::uint32_t> rows, StepBatch batch);
   void join_ready();
   StepBatch form_step(std::vector<DecodeRoom*>& rooms, std::vector<std::uint32_t>& rows);
@@ -141,6 +149,8 @@ class DecodeRank final {
   Task<> make_room();
   Task<> retract(DecodeRoom& room);
   Task<> resume_retracted();
+  void compute_again(DecodeRoom& room);
+  std::vector<std::uint64_t> page_names(const DecodeRoom& room, std::uint32_t tokens) const;
   std::uint32_t pages_wanted(const DecodeRoom& room) const;
 
   void move(DecodeRoom& room, DecodeRoom::State to);

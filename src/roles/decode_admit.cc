@@ -10,23 +10,49 @@
 
 namespace baton {
 
+// A rank that computes prompts itself admits as it makes up a step (take_up), and is only woken from here.
 Task<> DecodeRank::admit() {
   for (;;) {
-    admit_some();
+    if (!config_.local_prefill) {
+      admit_some();
+    } else if (!prealloc_.empty()) {
+      settle_rounds();
+      work_.notify();
+    }
     update_metrics();
     co_await admission_.wait();
   }
 }
 
+// A place in the batch and rows in the next step, where prompts are computed here.
+bool DecodeRank::may_admit() {
+  if (!config_.local_prefill) {
+    return true;
+  }
+  if (ready_.size() + running_.size() >= config_.running_max) {
+    return false;
+  }
+  std::uint64_t uncomputed = 0;
+  std::uint32_t singles = 0;
+  const auto add = [&](const DecodeRoom* room) {
+    const std::uint32_t rows = room->remaining();
+    singles += rows == 1 ? 1 : 0;
+    uncomputed += rows > 1 ? rows : 0;
+  };
+  running_.for_each(add);
+  ready_.for_each(add);
+  return !policy::step_is_full(uncomputed, singles, config_.step.step_tokens);
+}
+
 // Admits from the head of prealloc, one after the other, what the policy allows with the pages that are left.
 void DecodeRank::admit_some() {
-  if (prealloc_.empty()) {
+  if (prealloc_.empty() || !may_admit()) {
     return;
   }
   settle_rounds();
   std::vector<policy::ActiveRequest> active = active_requests();
   const std::vector<policy::ActiveRequest> retracted = retracted_requests();
-  while (!prealloc_.empty()) {
+  while (!prealloc_.empty() && may_admit()) {
     DecodeRoom& room = **prealloc_.front();
     const std::uint32_t shared = parts_.pool.found_in_use(reusable_prefix(room));
     const policy::WaitingRequest head{room.tokens(), room.tokens_max(), shared};
@@ -41,14 +67,13 @@ void DecodeRank::admit_some() {
 // The names of those pages of the prompt that a cache in this rank's pool may give; none without one.
 std::span<const std::uint64_t> DecodeRank::reusable_prefix(const DecodeRoom& room) const {
   const std::span<const std::uint64_t> prefix = room.job.request->prefix;
-  const auto prompt = static_cast<std::uint32_t>(room.prompt().size());
-  return prefix.first(reusable_pages(prefix.size(), prompt, parts_.pool.layout().page_tokens));
+  return prefix.first(reusable_pages(prefix.size(), room.tokens(), parts_.pool.layout().page_tokens));
 }
 
-// The prompt is computed, here or by prefill: its whole pages may serve others from now on.
+// Of the prompt, what is computed, here or by prefill: its whole pages may serve others from now on.
 void DecodeRank::keep_prefix(DecodeRoom& room) {
   const std::span<const std::uint64_t> prefix = room.job.request->prefix;
-  const std::size_t whole = room.prompt().size() / parts_.pool.layout().page_tokens;
+  const std::size_t whole = room.computed / parts_.pool.layout().page_tokens;
   parts_.pool.keep(room.lease, prefix.first(std::min(prefix.size(), whole)));
 }
 

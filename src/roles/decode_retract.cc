@@ -1,7 +1,9 @@
-// What the decode rank does when pages run out: someone gives theirs back, is kept in host memory, and returns later.
+// What the decode rank does when pages run out: someone gives theirs back and returns later. Meanwhile what was in them
+// is kept in host memory, or forgotten, but for what the cache keeps of it, and computed once more.
 #include <algorithm>
 #include <utility>
 
+#include "model/kv/prefix_keys.h"
 #include "roles/decode.h"
 #include "roles/policy/retraction.h"
 #include "runtime/mutants.h"
@@ -22,6 +24,7 @@ Task<> DecodeRank::make_room() {
   std::vector<policy::RetractionCandidate> candidates;
   std::uint64_t short_of = 0;
   running_.for_each([&](const DecodeRoom* room) { short_of += pages_wanted(*room); });
+  const bool recompute = config_.retraction == policy::Retraction::recompute;
   const bool tight = short_of > parts_.pool.available();
   const auto add = [&](DecodeRoom* room) {
     rooms.push_back(room);
@@ -29,11 +32,11 @@ Task<> DecodeRank::make_room() {
     const std::uint32_t pages = tight ? parts_.pool.returned_by(room->lease) : room->lease.size();
     candidates.push_back({static_cast<std::uint32_t>(room->output.tokens().size()),
                           static_cast<std::uint32_t>(room->prompt().size()), pages, wanted,
-                          room->computed >= room->prompt().size() && !room->busy});
+                          (recompute || room->computed >= room->prompt().size()) && !room->busy});
   };
   running_.for_each(add);
   ready_.for_each(add);
-  std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.available());
+  std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.available(), config_.victims);
   if (victims.empty() && config_.retract_every != 0 && steps_ >= forced_retraction_ + config_.retract_every) {
     victims = policy::choose_one_victim(candidates);
     forced_retraction_ = steps_;
@@ -58,12 +61,17 @@ Task<> DecodeRank::make_room() {
 
 Task<> DecodeRank::retract(DecodeRoom& room) {
   saw(room_event::kRetract, room.job.room);
-  const std::uint32_t left_out = mutant(Mutant::resume_without_keys) ? 1 : 0;
-  const std::uint32_t used = parts_.pool.layout().pages_for(room.computed) - left_out;
-  co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
+  if (config_.retraction == policy::Retraction::copy) {
+    const std::uint32_t left_out = mutant(Mutant::resume_without_keys) ? 1 : 0;
+    const std::uint32_t used = parts_.pool.layout().pages_for(room.computed) - left_out;
+    co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
+  }
   room.busy = false;
   if (room.failure) {
     co_return close(room);
+  }
+  if (config_.retraction == policy::Retraction::recompute) {
+    parts_.pool.keep(room.lease, page_names(room, room.computed));
   }
   room.lease.release();
   ++room.retractions;
@@ -71,28 +79,39 @@ Task<> DecodeRank::retract(DecodeRoom& room) {
   move(room, DecodeRoom::State::retracted);
 }
 
-// Brings retracted requests back, the first retracted first, when the policy finds room. No second hand-over: the keys
-// and values come from the host copy, and the next token is drawn at the position where it would have been.
+// Brings retracted requests back when the policy finds room: the first retracted first, or, where the latest of the
+// batch go, the last retracted first, who came before them. No second hand-over: the keys and values come from the host
+// copy or are computed again, and the next token is drawn at the position where it would have been.
 Task<> DecodeRank::resume_retracted() {
   if (retracted_.empty()) {
     co_return;  // the usual case, before every step
   }
-  const std::size_t count =
-      policy::resume(retracted_requests(), active_requests(), parts_.pool.available(), config_.admission);
+  std::vector<policy::ActiveRequest> waiting = retracted_requests();
+  std::vector<DecodeRoom*> rooms;
+  retracted_.for_each([&rooms](DecodeRoom* room) { rooms.push_back(room); });
+  if (config_.victims == policy::Victims::latest) {
+    std::reverse(waiting.begin(), waiting.end());
+    std::reverse(rooms.begin(), rooms.end());
+  }
+  rooms.resize(policy::resume(waiting, active_requests(), parts_.pool.available(), config_.admission));
   std::vector<RoomId> ids;
-  retracted_.for_each([&](DecodeRoom* room) {
-    if (ids.size() < count) {
-      room->busy = true;
-      ids.push_back(room->job.room);
-    }
-  });
+  for (DecodeRoom* room : rooms) {
+    room->busy = true;
+    ids.push_back(room->job.room);
+  }
   for (const RoomId id : ids) {
     DecodeRoom& room = *rooms_.at(id);
-    std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()));
+    const bool again = config_.retraction == policy::Retraction::recompute;
+    const std::vector<std::uint64_t> names = again ? page_names(room, room.tokens() - 1) : std::vector<std::uint64_t>();
+    std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()), names);
     if (lease && !room.failure) {
       saw(room_event::kResume, id);
       room.lease = std::move(*lease);
-      co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());
+      if (again) {
+        compute_again(room);
+      } else {
+        co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());
+      }
       move(room, DecodeRoom::State::ready);
     }
     room.busy = false;
@@ -100,6 +119,32 @@ Task<> DecodeRank::resume_retracted() {
       close(room);
     }
   }
+}
+
+// What the cache calls the whole pages of the first `tokens` of prompt and output. None where it has no names for all
+// of the prompt's.
+std::vector<std::uint64_t> DecodeRank::page_names(const DecodeRoom& room, std::uint32_t tokens) const {
+  const std::span<const std::uint64_t> prefix = room.job.request->prefix;
+  const std::uint32_t page_tokens = parts_.pool.layout().page_tokens;
+  const std::size_t whole = room.prompt().size() / page_tokens;
+  if (!parts_.pool.has_cache() || prefix.empty() || prefix.size() != whole) {
+    return {};
+  }
+  std::vector<TokenId> rest(room.prompt().begin() + static_cast<std::ptrdiff_t>(whole * page_tokens),
+                            room.prompt().end());
+  rest.insert(rest.end(), room.output.tokens().begin(), room.output.tokens().end());
+  std::vector<std::uint64_t> names(prefix.begin(), prefix.end());
+  const std::vector<std::uint64_t> more = prefix_keys(rest, page_tokens, prefix.back());
+  names.insert(names.end(), more.begin(), more.end());
+  names.resize(std::min<std::size_t>(names.size(), tokens / page_tokens));
+  return names;
+}
+
+// From what the cache has of its prompt on, to its last token.
+void DecodeRank::compute_again(DecodeRoom& room) {
+  room.computed = room.lease.found() * parts_.pool.layout().page_tokens;
+  room.again.assign(room.prompt().begin(), room.prompt().end());
+  room.again.insert(room.again.end(), room.output.tokens().begin(), room.output.tokens().end());
 }
 
 }  // namespace baton

@@ -13,12 +13,12 @@ Duration within(Duration value, Duration frame) {
 }  // namespace
 
 std::span<const TokenId> DecodeRoom::next_tokens(std::uint32_t rows) const noexcept {
-  const std::span<const TokenId> text = prompt();
+  const std::span<const TokenId> text = again.empty() ? prompt() : std::span<const TokenId>(again);
   if (computed < text.size()) {
     return text.subspan(computed, std::min<std::size_t>(rows, text.size() - computed));
   }
   const std::span<const TokenId> produced = output.tokens();
-  return produced.subspan(computed - text.size(), rows);
+  return produced.subspan(computed - prompt().size(), rows);
 }
 
 Timeline DecodeRoom::timeline(TimePoint now) const {

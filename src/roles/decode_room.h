@@ -2,7 +2,7 @@
 //
 //   prealloc --pages--> transfer --verdict, first token--> ready --> running --> over
 //                                                            ^          |
-//                                                            +-retracted+   (pages ran out; kept in host memory)
+//                                                            +-retracted+   (pages ran out)
 //
 // On an aggregated rank transfer is left out: the rank computes the prompt itself while running. A room is in exactly
 // one queue, which its state names, and fails at most once.
@@ -34,6 +34,7 @@ struct DecodeRoom {
   HostCopy backup;  // while retracted
   Output output;
   std::uint32_t computed = 0;   // tokens whose keys and values are in the pages
+  std::vector<TokenId> again;   // prompt and output so far, while they are computed once more
   std::vector<TokenId> banned;  // what the next token may not be, while a step uses it
 
   TimePoint known{};                 // the job was there

@@ -17,14 +17,22 @@ Task<> DecodeRank::generate() {
       co_await work_.wait();
       continue;
     }
-    co_await resume_retracted();
-    join_ready();
+    const bool ahead = config_.plan_ahead && !running_.empty();
+    if (!ahead) {
+      co_await take_up();
+    }
     co_await make_room();
     std::vector<DecodeRoom*> rooms;
     std::vector<std::uint32_t> rows;
     StepBatch batch = form_step(rooms, rows);
+    const std::size_t running = running_.size();
+    if (ahead) {
+      co_await take_up();
+    }
     if (rooms.empty()) {
-      co_await work_.wait();
+      if (running_.size() == running) {
+        co_await work_.wait();
+      }
       continue;
     }
     ++in_flight_;
@@ -34,6 +42,15 @@ Task<> DecodeRank::generate() {
       scope_.spawn("step", take_step(std::move(rooms), std::move(rows), std::move(batch)));
     }
   }
+}
+
+// Who may take part in the next step from now on: retracted ones that come back, then new ones.
+Task<> DecodeRank::take_up() {
+  co_await resume_retracted();
+  if (config_.local_prefill) {
+    admit_some();
+  }
+  join_ready();
 }
 
 Task<> DecodeRank::take_step(std::vector<DecodeRoom*> rooms, std::vector<std::uint32_t> rows, StepBatch batch) {
@@ -139,6 +156,12 @@ void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vect
     room.computed += computed;
     room.chunks += room.output.tokens().empty() ? 1 : 0;
     parts_.metrics.tokens(computed);
+    if (config_.local_prefill && room.output.tokens().empty()) {
+      keep_prefix(room);
+    }
+    if (room.computed >= room.again.size()) {
+      room.again = {};
+    }
     if (result.output.sampled[i]) {
       accept_tokens(room, result.output, i);
     } else if (room.remaining() == 0) {
@@ -164,7 +187,6 @@ void DecodeRank::accept_tokens(DecodeRoom& room, StepOutput& output, std::size_t
 // Takes a token in and ends the room if it was the last one: true, and the room is gone.
 bool DecodeRank::accept_token(DecodeRoom& room, SampledToken token) {
   if (config_.local_prefill && room.output.tokens().empty()) {
-    keep_prefix(room);
     room.verdict = parts_.context.now();
     room.joined = room.verdict;
     room.prefill.compute_ns = (*room.verdict - *room.landed).count() - room.prefill.waiting_ns;

@@ -177,6 +177,7 @@ void check_under_aborts(Model& model, const std::vector<GenerationRequest>& requ
     config.decode_pages = 40;
     config.decode.admission.lookahead_tokens = 0;
     config.decode.retract_every = 5;
+    config.decode.retraction = seed >= 2 ? policy::Retraction::recompute : policy::Retraction::copy;
     SimWorld world(config, model.engines(16));
     std::vector<Outcome> outcomes(requests.size());
     std::vector<bool> stays;

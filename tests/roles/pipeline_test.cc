@@ -92,12 +92,16 @@ TEST_CASE("Pipeline: any mix of shapes, ranks, chunks and pages gives the refere
 }
 
 TEST_CASE("Pipeline: when decode's pages run out requests are retracted and still give the reference's tokens") {
-  for (const bool aggregated : {false, true}) {
-    CAPTURE(aggregated);
+  for (const int mode : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    CAPTURE(mode);
     NodeConfig config = small_node();
-    config.aggregated = aggregated;
+    config.aggregated = mode % 2 == 1;
+    config.prefix_cache = config.aggregated;
     config.decode_pages = 24;
     config.decode.admission.lookahead_tokens = 0;  // admits too many on purpose
+    config.decode.retraction = mode & 2 ? policy::Retraction::recompute : policy::Retraction::copy;
+    config.decode.victims = mode & 2 ? policy::Victims::latest : policy::Victims::least_lost;
+    config.decode.plan_ahead = (mode & 4) != 0;
     ToyWorld world(config);
     std::vector<GenerationRequest> requests;
     for (std::uint32_t i = 0; i < 12; ++i) {

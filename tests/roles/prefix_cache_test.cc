@@ -242,6 +242,9 @@ TEST_CASE("PrefixCache: storms on small pools change no token and leave no page 
     config.decode.running_max = 1 + pick(12);
     config.decode.retract_every = pick.chance(0.5) ? 3 : 0;
     const bool breaks = pick.chance(0.3);
+    config.decode.retraction = seed % 2 == 0 ? policy::Retraction::recompute : policy::Retraction::copy;
+    config.decode.victims = seed % 4 < 2 ? policy::Victims::latest : policy::Victims::least_lost;
+    config.decode.plan_ahead = seed % 3 == 0;
     ToyWorld toys(config);  // for its requests
     SimWorld world(config, [&](Context& context) -> std::unique_ptr<Engine> {
       if (breaks) {

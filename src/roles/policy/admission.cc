@@ -84,4 +84,8 @@ std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const Act
                        places_left(active, limits), limits);
 }
 
+bool step_is_full(std::uint64_t uncomputed, std::uint32_t running, std::uint32_t step_tokens) noexcept {
+  return uncomputed > 0 && uncomputed + running >= step_tokens;
+}
+
 }  // namespace baton::policy

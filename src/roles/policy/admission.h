@@ -48,4 +48,9 @@ std::size_t admit(std::span<const WaitingRequest> waiting, std::span<const Activ
 std::size_t resume(std::span<const ActiveRequest> retracted, std::span<const ActiveRequest> active,
                    std::uint32_t free_pages, const AdmissionLimits& limits);
 
+// On a rank that computes prompts itself: whether the prompts that were admitted fill the next step, so that one more
+// would hold pages and gain nothing by it, and look too early for what the cache may have when its turn comes.
+// `uncomputed` are their tokens without keys and values, `running` the sequences of the step that take one row each.
+bool step_is_full(std::uint64_t uncomputed, std::uint32_t running, std::uint32_t step_tokens) noexcept;
+
 }  // namespace baton::policy

@@ -5,13 +5,17 @@
 namespace baton::policy {
 namespace {
 
-// Indices of those who can be retracted, the one who loses least first.
-std::vector<std::size_t> victim_order(std::span<const RetractionCandidate> running) {
+// Indices of those who can be retracted, the first to go first.
+std::vector<std::size_t> victim_order(std::span<const RetractionCandidate> running, Victims victims) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < running.size(); ++i) {
     if (running[i].retractable) {
       order.push_back(i);
     }
+  }
+  if (victims == Victims::latest) {
+    std::reverse(order.begin(), order.end());
+    return order;
   }
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const RetractionCandidate& left = running[a];
@@ -29,14 +33,15 @@ std::vector<std::size_t> victim_order(std::span<const RetractionCandidate> runni
 
 }  // namespace
 
-std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> running, std::uint32_t free_pages) {
+std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> running, std::uint32_t free_pages,
+                                        Victims order) {
   std::uint64_t wanted = 0;
   for (const RetractionCandidate& candidate : running) {
     wanted += candidate.pages_wanted;
   }
   std::vector<std::size_t> victims;
   std::uint64_t free = free_pages;
-  for (const std::size_t index : victim_order(running)) {
+  for (const std::size_t index : victim_order(running, order)) {
     if (wanted <= free || victims.size() + 1 >= running.size()) {
       break;
     }
@@ -48,7 +53,7 @@ std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> run
 }
 
 std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running) {
-  const std::vector<std::size_t> order = victim_order(running);
+  const std::vector<std::size_t> order = victim_order(running, Victims::least_lost);
   if (order.empty() || running.size() < 2) {
     return {};
   }

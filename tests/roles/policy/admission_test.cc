@@ -47,6 +47,13 @@ struct World {
 
 }  // namespace
 
+TEST_CASE("Admission: a step is full when prompts and single rows make up its budget, and never without a prompt") {
+  CHECK_FALSE(step_is_full(0, 300, 256));
+  CHECK_FALSE(step_is_full(200, 55, 256));
+  CHECK(step_is_full(200, 56, 256));
+  CHECK(step_is_full(1, 300, 256));
+}
+
 TEST_CASE("Admission: a request that fits an empty pool is admitted when nothing else is active") {
   const std::vector<WaitingRequest> waiting{{160, 160 + 1000}};
   // Ten pages of prompt and one more token need eleven; the lookahead alone would ask for twelve.

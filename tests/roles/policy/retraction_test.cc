@@ -19,6 +19,15 @@ TEST_CASE("Retraction: the one with the fewest output tokens goes first, then th
   CHECK(choose_one_victim(running) == std::vector<std::size_t>{2});
 }
 
+TEST_CASE("Retraction: where the latest go, age alone decides") {
+  const std::vector<RetractionCandidate> running{{1, 10, 2, 1, true}, {9, 10, 2, 1, true}, {9, 10, 2, 1, true}};
+  CHECK(choose_victims(running, 0, Victims::latest) == std::vector<std::size_t>{2});
+  CHECK(choose_victims(running, 0, Victims::least_lost) == std::vector<std::size_t>{0});
+  std::vector<RetractionCandidate> held = running;
+  held[2].retractable = false;
+  CHECK(choose_victims(held, 0, Victims::latest) == std::vector<std::size_t>{1});
+}
+
 TEST_CASE("Retraction: one request always stays, even if it still lacks a page") {
   const std::vector<RetractionCandidate> one{{9, 10, 4, 1, true}};
   CHECK(choose_victims(one, 0).empty());

@@ -95,6 +95,9 @@ TEST_CASE("ClusterSpec: the hash moves with every setting") {
   const std::string hash = parse_cluster(kSmall, "c.toml").hash();
   CHECK(parse_cluster(with("ranks = 2", "ranks = 3"), "c.toml").hash() != hash);
   CHECK(parse_cluster(std::string(kSmall) + "[links]\nlatency_us = 1\n", "c.toml").hash() != hash);
+  for (const char* line : {"plan_ahead = true", "retraction = \"recompute\"", "victims = \"latest\""}) {
+    CHECK(parse_cluster(kSmall + std::string("\n") + line + "\n", "c.toml").hash() != hash);
+  }
   CHECK(parse_cluster(std::string(kSmall) + "# nothing\n", "c.toml").hash() == hash);
 }
 
@@ -114,6 +117,7 @@ TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
   CHECK(contains(in_prefill("running_max = 8"),
                  "c.toml:5: prefill.running_max: it would have no effect: it is of decode"));
   CHECK(contains(in_prefill("graph_batches = [1]"), "it is of decode"));
+  CHECK(contains(in_prefill("retraction = \"copy\""), "it is of decode"));
   CHECK(contains(in_prefill("expert_skew = 1.2"), "the model has no experts"));
   CHECK(contains(in_prefill("overlap = \"none\""), "with dp = 1 there is no group"));
   CHECK(contains(refusal(text + "prefix_cache = true\n"), "prompts are computed by the other pool"));

@@ -44,6 +44,9 @@ TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, als
     plan.network.per_message = std::chrono::microseconds(5);  // so that it matters which pages are neighbours
     plan.decode_config.running_max = 1 + pick(12);
     plan.decode_config.admission.lookahead_tokens = pick(2) * 64;
+    plan.decode_config.plan_ahead = seed % 3 == 0;
+    plan.decode_config.retraction = seed % 2 == 0 ? policy::Retraction::recompute : policy::Retraction::copy;
+    plan.decode_config.victims = seed % 5 < 2 ? policy::Victims::latest : policy::Victims::least_lost;
     const auto gap = std::chrono::microseconds(500 + pick(20'000));
     std::vector<TraceRequest> requests = random_requests(seed, 60, gap, 300, 120);
     LogSink single = replay(plan, requests, false);
