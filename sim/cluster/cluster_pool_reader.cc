@@ -186,9 +186,13 @@ void check_pool(TableReader& pool, const PoolSpec& spec) {
   }
 }
 
-void check_memory(TableReader& pool, const PoolSpec& spec) {
+void check_memory(TableReader& pool, std::uint32_t page_tokens, const PoolSpec& spec) {
   try {
     const KvCapacity capacity = kv_capacity(spec);
+    if (capacity.tokens < page_tokens) {
+      throw Error(Errc::too_large,
+                  fmt::format("there is no room for a page of {} tokens: {}", page_tokens, capacity.arithmetic));
+    }
     if (spec.running_tokens > 0) {
       require_room(capacity, spec.limits.running_max, spec.running_tokens);
     }
@@ -218,7 +222,7 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   spec.role = role;
   spec.ranks = pool.count("ranks", {1, 100'000});
   spec.hardware = pool.word("hardware");
-  spec.setup.hardware = load_hardware(spec.hardware);
+  spec.setup.hardware = named_file(pool, "hardware", load_hardware, spec.hardware);
   spec.setup.model = shared.cluster.model;
   spec.setup.precision = shared.cluster.precision;
   read_parallel(pool, spec.setup);
@@ -234,7 +238,7 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   read_rates(pool, shared, spec);
   pool.finish();
   check_pool(pool, spec);
-  check_memory(pool, spec);
+  check_memory(pool, shared.cluster.page_tokens, spec);
   return spec;
 }
 

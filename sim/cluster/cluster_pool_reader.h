@@ -3,7 +3,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "runtime/errors.h"
 #include "sim/cluster/cluster_spec.h"
 #include "sim/cost/table_reader.h"
 
@@ -19,6 +21,16 @@ struct PoolContext {
 
 // Throws Error for what is unknown, missing, without effect, impossible, or does not fit.
 PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared);
+
+// What `load` makes of the name or path that the key gives; what it has against that is said of the key.
+template <class Load>
+auto named_file(const TableReader& table, std::string_view key, Load load, const std::string& name) {
+  try {
+    return load(name);
+  } catch (const Error& error) {
+    table.refuse(key, error.what());
+  }
+}
 
 // `value` units of unit_ns nanoseconds, to the nearest one.
 Duration duration_of(double value, double unit_ns);

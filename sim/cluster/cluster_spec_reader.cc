@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "roles/policy/routing.h"
+#include "runtime/errors.h"
 #include "sim/cluster/cluster_pool_reader.h"
 #include "sim/cluster/cluster_spec.h"
 #include "sim/cost/data_file.h"
@@ -54,9 +56,22 @@ void read_links(TableReader& top, ClusterSpec& spec, PoolContext& shared) {
   table->finish();
 }
 
+std::string known_policies() {
+  using policy::Routing;
+  std::string known;
+  for (const Routing routing :
+       {Routing::round_robin, Routing::random, Routing::least_loaded, Routing::power_of_two, Routing::prefix_aware}) {
+    known += fmt::format("{}\"{}\"", known.empty() ? "one of " : ", ", policy::to_string(routing));
+  }
+  return known;
+}
+
 void read_routing(TableReader& top, ClusterSpec& spec) {
   if (auto table = top.table_or_none("routing")) {
     spec.routing = table->word_or("policy", spec.routing);
+    if (!policy::parse_routing(spec.routing)) {
+      table->refuse("policy", fmt::format("{} is wanted, not \"{}\"", known_policies(), spec.routing));
+    }
     table->finish();
   }
 }
@@ -108,7 +123,7 @@ ClusterSpec parse_cluster(std::string_view text, const std::string& file) {
   ClusterSpec spec;
   spec.name = top.word("name");
   spec.model_name = top.word("model");
-  spec.model = load_model(spec.model_name);
+  spec.model = named_file(top, "model", load_model, spec.model_name);
   spec.page_tokens = top.count_or("page_tokens", 16, {1, 1u << 20});
   spec.context_tokens = top.count_or("context_tokens", 0, {0, 1u << 24});
   spec.time_limit = duration_of(top.number_or("time_limit_s", 3600, {0.001, 1e9}), 1e9);

@@ -111,6 +111,14 @@ TEST_CASE("ClusterSpec: a setting nobody reads is refused by line and key") {
   CHECK(contains(refusal(std::string(kSmall) + "[usd_per_gpu_hour]\nb200 = 1\n"), "no pool of this cluster"));
 }
 
+TEST_CASE("ClusterSpec: a name nobody knows is refused by line and key, with those that are known") {
+  const std::string policy = refusal(std::string(kSmall) + "[routing]\npolicy = \"quickest\"\n");
+  CHECK(contains(policy, "c.toml:12: routing.policy: one of \"round-robin\", \"random\""));
+  CHECK(contains(policy, "\"prefix-aware\" is wanted, not \"quickest\""));
+  CHECK(contains(refusal(with("\"h200\"", "\"h201\"")), "c.toml:9: decode.hardware: there is no hardware 'h201'"));
+  CHECK(contains(refusal(with("llama-3.1-8b", "llama-0")), "c.toml:2: model: there is no model 'llama-0'"));
+}
+
 TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
   const std::string text = kSmall;
   const auto in_prefill = [&](const std::string& line) { return refusal(with("ranks = 1", "ranks = 1\n" + line)); };
@@ -152,6 +160,8 @@ TEST_CASE("ClusterSpec: what cannot be is refused with its reason") {
   CHECK(contains(refusal("name = \"x\"\nmodel = \"opt-13b\"\n"), "prefill: missing"));
   CHECK(contains(refusal(std::string(kSmall) + "[aggregated]\nranks=1\nhardware=\"h100\"\ncost=\"roofline\"\n"),
                  "a cluster has [prefill] and [decode], or [aggregated]"));
+  CHECK(contains(refusal(with("ranks = 2", "ranks = 2\nkv_tokens = 10")),
+                 "c.toml:9: decode.kv_tokens: there is no room for a page of 16 tokens: 10 tokens given"));
   CHECK(contains(refusal(with("ranks = 2", "ranks = 2\ngraph_batches = [2, 1]")), "whole numbers that ascend"));
 }
 
