@@ -113,12 +113,17 @@ void read_skew(TableReader& pool, const PoolSpec& spec, StepSetup& setup) {
   }
 }
 
-void read_setup(TableReader& pool, PoolSpec& spec) {
+void read_exchange(TableReader& pool, PoolRole role, StepSetup& setup) {
+  constexpr std::array<std::pair<std::string_view, bool>, 2> kOverlaps{{{"none", false}, {"two_batch", true}}};
   constexpr std::array<std::pair<std::string_view, AllToAll>, 2> kModes{
       {{"normal", AllToAll::normal}, {"low_latency", AllToAll::low_latency}}};
-  StepSetup& setup = spec.setup;
-  const AllToAll usual = spec.role == PoolRole::decode ? AllToAll::low_latency : AllToAll::normal;
+  const AllToAll usual = role == PoolRole::decode ? AllToAll::low_latency : AllToAll::normal;
   setup.all_to_all = pool.choice_or("all_to_all", usual, kModes);
+  setup.two_batch_overlap = pool.choice_or("overlap", false, kOverlaps);
+}
+
+void read_setup(TableReader& pool, PoolSpec& spec) {
+  StepSetup& setup = spec.setup;
   setup.overlap_efficiency = pool.number_or("overlap_efficiency", 1, {0, 1});
   setup.wire_slowdown = pool.number_or("wire_slowdown", 1, {1, 100});
   setup.host_overhead = duration_of(pool.number_or("host_overhead_us", 0, kMicroseconds), 1e3);
@@ -217,7 +222,6 @@ Duration duration_of(double value, double unit_ns) {
 }
 
 PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
-  constexpr std::array<std::pair<std::string_view, bool>, 2> kOverlaps{{{"none", false}, {"two_batch", true}}};
   PoolSpec spec;
   spec.role = role;
   spec.ranks = pool.count("ranks", {1, 100'000});
@@ -228,7 +232,7 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   read_parallel(pool, spec.setup);
   read_cost(pool, shared.folder, spec.cost);
   check_pool(pool, spec);
-  spec.setup.two_batch_overlap = pool.choice_or("overlap", false, kOverlaps);
+  read_exchange(pool, role, spec.setup);
   refuse_without_effect(pool, spec, shared.cluster.links);
   read_limits(pool, spec.setup.parallel.pp, spec.limits);
   read_setup(pool, spec);

@@ -42,6 +42,9 @@ std::string_view unused_by_experts(const StepSetup& setup, std::string_view key)
   if (key == "overlap_efficiency" && !setup.two_batch_overlap) {
     return "nothing overlaps";
   }
+  if (key == "wire_slowdown" && setup.all_to_all == AllToAll::normal && !setup.two_batch_overlap) {
+    return "nothing computes beside the bulk all-to-all";
+  }
   return "";
 }
 

@@ -9,7 +9,7 @@
 namespace baton::sim {
 
 // Why `key` of this pool's table would have no effect; empty: it has one. Needs role, model, parallelism, the kind of
-// cost and overlap to be set.
+// cost, the all-to-all and overlap to be set.
 std::string_view no_effect(const PoolSpec& pool, const LinkSpec& links, std::string_view key);
 
 }  // namespace baton::sim

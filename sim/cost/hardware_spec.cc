@@ -109,6 +109,7 @@ void read_fitted(TableReader table, HardwareSpec& spec) {
   fitted.all_reduce = read_all_reduce(table);
   fitted.normal = read_all_to_all(table, "all_to_all_normal");
   fitted.low_latency = read_all_to_all(table, "all_to_all_low_latency");
+  fitted.bulk_share = table.number_or("bulk_all_to_all_share", 0, {0, 0.9});
   table.finish();
   spec.fitted = std::move(fitted);
 }

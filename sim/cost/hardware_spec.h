@@ -64,6 +64,7 @@ struct Efficiency {
   std::vector<AllReduceLaw> all_reduce;  // by gpus, ascending; empty: a ring at line rate without latency
   std::vector<AllToAllLaw> normal;       // by nodes, ascending; empty: line rate without latency
   std::vector<AllToAllLaw> low_latency;
+  double bulk_share = 0;  // of the multiprocessors: what a bulk all-to-all keeps from whatever computes meanwhile
 };
 
 struct HardwareSpec {

@@ -87,13 +87,15 @@ class StepModel final : public CostModel {
   using Group = Gathered<Part>;
   using Loads = std::span<const StepLoad>;
 
-  StepModel(const StepSetup& setup, Roofline roofline, CostLayer base, Source source)
+  StepModel(const StepSetup& setup, const Efficiency& efficiency, CostLayer base, Source source)
       : setup_(setup),
-        roofline_(std::move(roofline)),
+        roofline_(setup, efficiency),
         base_(base),
         source_(std::move(source)),
         layers_(setup.model.layers),
         mixture_layers_(setup.model.mixture_layers()),
+        bulk_(setup.all_to_all == AllToAll::normal),
+        beside_bulk_(bulk_ && setup.two_batch_overlap ? 1 / (1 - efficiency.bulk_share) : 1),
         gaps_(setup.model.layers * seconds(setup.layer_gap)),
         host_(seconds(setup.host_overhead)),
         stages_(setup.parallel.pp),
@@ -127,6 +129,8 @@ class StepModel final : public CostModel {
   const Source source_;
   const double layers_;
   const double mixture_layers_;
+  const bool bulk_;           // all-to-all
+  const double beside_bulk_;  // computing beside it over computing alone
   const double gaps_;
   const double host_;
   const std::uint32_t stages_;
@@ -182,7 +186,7 @@ auto StepModel<Source>::mixture_wire(const Group& group) const -> Part {
   Part moved;
   moved.add(source_.dispatch(group.tokens_max * setup_.expert_skew));
   moved.add(source_.combine(group.tokens_max * setup_.expert_skew));
-  part.add(moved, setup_.wire_slowdown);
+  part.add(moved, bulk_ && !setup_.two_batch_overlap ? 1 : setup_.wire_slowdown);
   return part;
 }
 
@@ -203,14 +207,16 @@ void StepModel<Source>::add_overlapped(Loads loads, Part& total, double& wire) c
   const Group half = gather(loads, 0.5);
   const Part computed = mixture_compute(half);
   const Part moved = mixture_wire(half);
-  const double serial = 2 * (computed.seconds + moved.seconds);
-  const double hidden = 2 * std::max(computed.seconds, moved.seconds);
+  const double computing = 2 * beside_bulk_ * computed.seconds;
+  const double moving = 2 * moved.seconds;
+  const double serial = computing + moving;
+  const double hidden = std::max(computing, moving);
   const double took = serial + setup_.overlap_efficiency * (hidden - serial);
   // What is hidden has no origin of its own: the layer's origins share the time it takes.
   const double times = serial > 0 ? mixture_layers_ * took / serial : 0;
-  total.add(computed, 2 * times);
+  total.add(computed, 2 * beside_bulk_ * times);
   total.add(moved, 2 * times);
-  wire += std::max(0.0, mixture_layers_ * (took - 2 * computed.seconds));
+  wire += std::max(0.0, mixture_layers_ * (took - computing));
 }
 
 template <class Source>
@@ -308,8 +314,7 @@ std::string StepModel<Source>::describe() const {
 
 std::unique_ptr<CostModel> make(const StepSetup& setup, const Efficiency& efficiency, CostLayer base) {
   check_setup(setup);
-  const Roofline roofline(setup, efficiency);
-  return std::make_unique<StepModel<FromRoofline>>(setup, roofline, base, FromRoofline{roofline});
+  return std::make_unique<StepModel<FromRoofline>>(setup, efficiency, base, FromRoofline{Roofline(setup, efficiency)});
 }
 
 const Efficiency& fitted_of(const HardwareSpec& hardware) {
@@ -331,9 +336,9 @@ std::unique_ptr<CostModel> make_fitted_model(const StepSetup& setup) {
 
 std::unique_ptr<CostModel> make_operator_model(const StepSetup& setup, OperatorTables tables) {
   check_setup(setup);
-  Roofline roofline(setup, fitted_of(setup.hardware));
   FromTables source{std::move(tables)};
-  return std::make_unique<StepModel<FromTables>>(setup, std::move(roofline), CostLayer::fitted, std::move(source));
+  return std::make_unique<StepModel<FromTables>>(setup, fitted_of(setup.hardware), CostLayer::fitted,
+                                                 std::move(source));
 }
 
 }  // namespace baton::sim

@@ -5,7 +5,8 @@
 // In a group (attention data parallelism) the collectives make every layer wait for the slowest rank: attention counts
 // at its maximum, the experts at the sum of all tokens times the skew. With two-batch overlap a layer runs as two
 // halves, of which one computes while the other's tokens travel; halves read the weights twice, so that small batches
-// lose by it.
+// lose by it. A bulk all-to-all keeps a share of the multiprocessors for itself meanwhile, a low-latency one all or
+// none (LMSYS blog, 5 May 2025): what computes beside a bulk one is slower by that share.
 #pragma once
 
 #include <memory>

@@ -57,8 +57,10 @@ struct StepSetup {
   Parallel parallel;
   AllToAll all_to_all = AllToAll::normal;  // normal where prompts are computed, low_latency where decode is
 
-  double expert_skew = 1;                    // load of the most loaded GPU over the mean: of its experts and its links
-  double wire_slowdown = 1;                  // all-to-all within a step over its time alone: shared links, waiting
+  double expert_skew = 1;  // load of the most loaded GPU over the mean: of its experts and its links
+  // All-to-all within a step over its time alone: shared links, waiting. A bulk one reaches its time alone where
+  // nothing computes beside it (LMSYS blog, 5 May 2025, on prefill without overlap).
+  double wire_slowdown = 1;
   std::uint32_t redundant_experts = 0;       // further copies of experts, over the whole group
   bool two_batch_overlap = false;            // one half computes while the other's tokens travel
   double overlap_efficiency = 1;             // 1: as much is hidden as can be; 0: nothing

@@ -139,6 +139,18 @@ TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
                  "a law has it in its coefficients"));
 }
 
+TEST_CASE("ClusterSpec: a bulk all-to-all is slowed down by what computes beside it, or not at all") {
+  std::string text = with("llama-3.1-8b", "deepseek-v3");
+  const auto decode = [&](const std::string& more) {
+    std::string file = text;
+    return file.replace(file.find("ranks = 2"), 9, "ranks = 32\ndp = 32\nep = 32\nwire_slowdown = 1.2\n" + more);
+  };
+  text.replace(text.find("ranks = 1"), 9, "ranks = 1\ntp = 32");
+  CHECK(parse_cluster(decode(""), "c.toml").decode.setup.wire_slowdown == 1.2);
+  CHECK(parse_cluster(decode("all_to_all = \"normal\"\noverlap = \"two_batch\""), "c.toml").name == "small");
+  CHECK(contains(refusal(decode("all_to_all = \"normal\"")), "nothing computes beside the bulk all-to-all"));
+}
+
 TEST_CASE("ClusterSpec: a power law of expert loads becomes a skew, also where only copies make the experts go round") {
   std::string text = with("llama-3.1-8b", "mixtral-8x7b");
   text.replace(text.find("ranks = 2"), 9, "ranks = 16\ndp = 16\nep = 16\nredundant_experts = 8\nexpert_alpha = 1.2");

@@ -204,6 +204,30 @@ TEST_CASE("StepModel: two-batch overlap pays for large batches and not for small
   CHECK(gain(8) < 0);
 }
 
+TEST_CASE("StepModel: a bulk all-to-all takes multiprocessors and slows down only where something computes beside it") {
+  StepSetup setup = wide_setup();
+  setup.parallel = {.tp = 1, .pp = 1, .ep = 32, .dp = 32};
+  setup.all_to_all = AllToAll::normal;
+  const std::vector<StepLoad> loads(32, prefill_load(8, 2048));
+  const auto time = [&] { return make_fitted_model(setup)->group_cost(loads).total; };
+  const auto change = [&](bool overlap, double slowdown, double share) {
+    setup.two_batch_overlap = overlap;
+    setup.wire_slowdown = 1;
+    setup.hardware.fitted->bulk_share = 0;
+    const Duration before = time();
+    setup.wire_slowdown = slowdown;
+    setup.hardware.fitted->bulk_share = share;
+    return time() - before;
+  };
+  CHECK(change(false, 2, 0.2) == Duration::zero());
+  setup.overlap_efficiency = 0.5;
+  CHECK(change(true, 2, 0) > Duration::zero());
+  CHECK(change(true, 1, 0.2) > Duration::zero());
+  setup.all_to_all = AllToAll::low_latency;
+  CHECK(change(false, 2, 0) > Duration::zero());
+  CHECK(change(true, 1, 0.2) == Duration::zero());
+}
+
 TEST_CASE("StepModel: low-latency dispatch is quicker for few tokens, bulk for many") {
   StepSetup low = wide_setup();
   StepSetup bulk = wide_setup();
