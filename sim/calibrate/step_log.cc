@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 #include "sim/cost/csv_table.h"
-#include "sim/cost/data_file.h"
 
 namespace baton::sim {
 namespace {

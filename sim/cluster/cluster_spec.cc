@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "runtime/text_file.h"
 #include "sim/cluster/cluster_spec_keys.h"
 #include "sim/cost/data_file.h"
 #include "sim/cost/toml_node.h"

@@ -4,9 +4,9 @@
 
 #include "roles/policy/routing.h"
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 #include "sim/cluster/cluster_pool_reader.h"
 #include "sim/cluster/cluster_spec.h"
-#include "sim/cost/data_file.h"
 #include "sim/cost/table_reader.h"
 
 namespace baton::sim {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/errors.h"
-#include "sim/cost/data_file.h"
+#include "runtime/text_file.h"
 
 namespace baton::sim {
 namespace {

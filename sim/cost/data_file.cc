@@ -1,13 +1,12 @@
 #include "sim/cost/data_file.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 
 namespace baton::sim {
 namespace {
@@ -23,15 +22,6 @@ std::string lower(std::string text) {
 }
 
 }  // namespace
-
-std::string read_text_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    throw Error(Errc::not_found, fmt::format("{}: cannot be read", path));
-  }
-  return text;
-}
 
 DataFile find_data_file(DataKind kind, const std::string& name_or_path) {
   if (name_or_path.ends_with(".toml") || name_or_path.find('/') != std::string::npos) {

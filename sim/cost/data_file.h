@@ -22,9 +22,6 @@ DataFile find_data_file(DataKind kind, const std::string& name_or_path);
 // The names of ours, in alphabetical order.
 std::vector<std::string> data_names(DataKind kind);
 
-// A text file as a whole. Throws Error(not_found) that names it.
-std::string read_text_file(const std::string& path);
-
 // What the build made of data/: see data/embed.cmake.
 struct EmbeddedFile {
   std::string_view kind;  // "hardware", "models"

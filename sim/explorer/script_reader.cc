@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 #include <span>
@@ -11,6 +9,7 @@
 #include <toml++/toml.h>
 
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 #include "sim/explorer/script.h"
 #include "sim/explorer/script_fields.h"
 #include "sim/explorer/script_values.h"
@@ -308,12 +307,7 @@ Scenario parse_script(std::string_view text, const std::string& name) {
 }
 
 Scenario read_script(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    throw Error(Errc::not_found, fmt::format("{}: cannot be read", path));
-  }
-  return parse_script(text, path);
+  return parse_script(read_text_file(path), path);
 }
 
 }  // namespace baton::chaos

@@ -1,13 +1,12 @@
 #include "sim/workload/synthetic_spec.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 #include "sim/workload/spec_text.h"
 
 namespace baton::sim {
@@ -166,12 +165,7 @@ SyntheticSpec parse_synthetic(std::string_view text, const std::string& origin) 
 }
 
 SyntheticSpec read_synthetic(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    throw Error(Errc::not_found, fmt::format("{}: cannot be read", path));
-  }
-  return parse_synthetic(text, path);
+  return parse_synthetic(read_text_file(path), path);
 }
 
 }  // namespace baton::sim

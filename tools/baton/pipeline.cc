@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <random>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "model/engine/cpu_engine.h"
 #include "model/files/model_source.h"
 #include "runtime/random.h"
+#include "runtime/text_file.h"
 #include "sim/calibrate/logged_engine.h"
 #include "tools/baton/progress.h"
 #include "tools/baton/trace_file.h"
@@ -47,23 +46,21 @@ ModelSource open_model(const PipelineSettings& settings) {
   return ModelSource::open(path);
 }
 
-// Empty where the file does not exist.
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 Vocabulary read_vocabulary(const ModelSource& source) {
   if (source.gguf() != nullptr) {
     return vocabulary_from_gguf(*source.gguf());
   }
   const std::filesystem::path& folder = source.directory();
-  const std::string tokenizer = read_text(folder / "tokenizer.json");
+  const auto read = [&folder](const char* name) {
+    const std::filesystem::path path = folder / name;
+    return std::filesystem::exists(path) ? read_text_file(path) : std::string();
+  };
+  const std::string tokenizer = read("tokenizer.json");
   if (tokenizer.empty()) {
     throw Error(Errc::not_found, fmt::format("{} has no tokenizer.json", folder.string()));
   }
-  const std::string config = read_text(folder / "tokenizer_config.json");
-  const std::string generation = read_text(folder / "generation_config.json");
+  const std::string config = read("tokenizer_config.json");
+  const std::string generation = read("generation_config.json");
   return vocabulary_from_hf({tokenizer, config, generation});
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "model/files/file_error.h"
-#include "model/files/mapped_file.h"
 #include "runtime/errors.h"
 
 namespace baton {
@@ -30,14 +29,6 @@ boost::json::value parse_json(std::string_view text, const std::string& origin) 
     fail_file(origin, fmt::format("is not valid JSON: {}", error.message()));
   }
   return value;
-}
-
-std::string read_text_file(const std::filesystem::path& path, std::size_t bytes_max) {
-  const auto file = MappedFile::open(path);
-  if (file->bytes().size() > bytes_max) {
-    fail_file(path.string(), fmt::format("has {} bytes, at most {} are read", file->bytes().size(), bytes_max));
-  }
-  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
 }
 
 JsonObject::JsonObject(const boost::json::object& object, std::string origin)

@@ -2,9 +2,7 @@
 // by typed, named access. Errors are Error(Errc::bad_file) and name the file and the key. Pure, any thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,9 +14,6 @@ namespace baton {
 
 // Parses a text: at most 32 levels deep, UTF-8 checked; of a key that occurs twice the last one counts.
 boost::json::value parse_json(std::string_view text, const std::string& origin);
-
-// Reads a whole file as text. Throws not_found, or bad_file when it has more than `bytes_max` bytes.
-std::string read_text_file(const std::filesystem::path& path, std::size_t bytes_max);
 
 // A JSON object with its file's name. It only looks: the value must outlive it. A null counts as absent; a value of
 // another type than asked for, or out of range, throws.

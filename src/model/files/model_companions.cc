@@ -9,6 +9,7 @@
 
 #include "model/files/file_error.h"
 #include "model/files/json_document.h"
+#include "runtime/text_file.h"
 
 namespace baton {
 namespace {

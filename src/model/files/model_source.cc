@@ -12,6 +12,7 @@
 #include "model/files/model_companions.h"
 #include "runtime/check.h"
 #include "runtime/errors.h"
+#include "runtime/text_file.h"
 
 namespace baton {
 

@@ -11,6 +11,7 @@
 #include "model/files/file_error.h"
 #include "model/files/json_document.h"
 #include "model/files/mapped_file.h"
+#include "runtime/text_file.h"
 
 namespace baton {
 

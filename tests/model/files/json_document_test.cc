@@ -44,11 +44,4 @@ TEST_CASE("parse_json: refuses broken, deep and non-UTF-8 text") {
   CHECK(contains(bad_file_message([] { JsonObject::root(parse_json("[]", "f"), "f"); }), "is not an object"));
 }
 
-TEST_CASE("read_text_file: a file above its limit is refused with both numbers") {
-  const TemporaryFolder folder;
-  const auto path = folder.write("t", "abcd");
-  CHECK(read_text_file(path, 4) == "abcd");
-  CHECK(contains(bad_file_message([&] { read_text_file(path, 3); }), "has 4 bytes, at most 3"));
-}
-
 }  // namespace baton::test

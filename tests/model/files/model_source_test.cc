@@ -203,7 +203,7 @@ TEST_CASE("ModelSource: a directory without its config, or with a broken one, is
   model.replace("config.json", "{", "[");
   CHECK(contains(model.message(), "config.json: is not valid JSON"));
   model.remove("config.json");
-  CHECK(contains(model.message(), "config.json: cannot open"));
+  CHECK(contains(model.message(), "config.json: cannot be read"));
 }
 
 TEST_CASE("ModelSource: end tokens come from both configs, and must be in the vocabulary") {

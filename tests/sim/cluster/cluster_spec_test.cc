@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime/text_file.h"
 #include "sim/cluster/cluster_cost.h"
-#include "sim/cost/data_file.h"
 #include "tests/sim/cost/error_text.h"
 
 namespace baton::sim {
