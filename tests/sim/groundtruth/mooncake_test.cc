@@ -1,6 +1,7 @@
 // What Mooncake's authors say of their traces (R. Qin et al., FAST 2025), with the simulated runtime: how much of the
 // conversations an unlimited cache holds, how the hits grow with the cache, how many of 16 nodes should compute
 // prompts, and how fast links have to be.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "sim/cluster/run_cluster.h"
-#include "sim/report/summary.h"
 #include "sim/workload/open_trace.h"
 #include "tests/sim/cluster/small_cluster.h"
 
@@ -64,17 +64,59 @@ double hits(std::uint64_t cache_tokens) {
 }
 
 struct Served {
-  double good_share = 0;
+  double effective = 0;         // share of requests within 10 s to the first token and 100 ms between tokens on average
+  double effective_always = 0;  // likewise, but no gap between tokens is longer
   double ttft_ms = 0;
+  double tpot_ms = 0;
 };
 
-Served serve(const ClusterSpec& cluster, const std::string& trace, double rate_scale) {
-  TraceOptions options;
-  options.drop_failed = true;
-  options.rate_scale = rate_scale;
-  const RunOutcome outcome = run_cluster(cluster, *open_trace(trace, options), {});
-  const Summary summary = summarize(outcome.result);
-  return {summary.good_share, outcome.result.requests.ttft().mean()};
+// The synthetic trace at its own rate.
+Served serve(const ClusterSpec& cluster) {
+  std::uint64_t requests = 0;
+  std::uint64_t effective = 0;
+  std::uint64_t always = 0;
+  RunOptions options;
+  options.on_record = [&](const RequestRecord& record) {
+    const bool in_time = record.ok() && record.ttft_ms <= 10'000;
+    requests += 1;
+    effective += in_time && !(record.tpot_ms > 100) ? 1 : 0;
+    always += in_time && !(record.itl_max_ms > 100) ? 1 : 0;
+  };
+  TraceOptions trace;
+  trace.drop_failed = true;
+  const RunOutcome outcome = run_cluster(cluster, *open_trace(kSynthetic, trace), options);
+  const auto share = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(requests); };
+  return {share(effective), share(always), outcome.result.requests.ttft().mean(),
+          outcome.result.requests.tpot().mean()};
+}
+
+using Sweep = std::map<std::uint32_t, Served>;  // by the number of nodes that compute prompts
+
+// `decode_slowdown`: how much longer decode steps take than by the cost model; they are bound by memory.
+Sweep sweep(double decode_slowdown) {
+  ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
+  cluster.decode.setup.hardware.memory_bytes_per_s /= decode_slowdown;
+  Sweep seen;
+  for (std::uint32_t prefill = 5; prefill <= 11; ++prefill) {
+    cluster.prefill->ranks = prefill;
+    cluster.decode.ranks = 16 - prefill;
+    const Served& served = seen[prefill] = serve(cluster);
+    fmt::print(
+        "{:>2} to {:>2}, decode steps {} times as long: {:.2f} % of requests effective ({:.2f} % by their "
+        "longest gaps), mean TTFT {:.0f} ms, TPOT {:.1f} ms\n",
+        prefill, 16 - prefill, decode_slowdown, 100 * served.effective, 100 * served.effective_always, served.ttft_ms,
+        served.tpot_ms);
+  }
+  return seen;
+}
+
+const Sweep& measured() {
+  static const Sweep seen = sweep(1);
+  return seen;
+}
+
+std::uint32_t best_of(const Sweep& seen, double Served::* share) {
+  return std::ranges::max_element(seen, {}, [&](const auto& split) { return split.second.*share; })->first;
 }
 
 TEST_CASE("Mooncake: the conversations' prefixes are 37.4 % of their prompts, and smaller caches hold less") {
@@ -91,39 +133,66 @@ TEST_CASE("Mooncake: the conversations' prefixes are 37.4 % of their prompts, an
   CHECK(curve[50] > 0.95 * all);
 }
 
-// Missed: with three times the trace's rate, where the split decides, 11 to 5 keeps 99 % of requests within their
-// objectives, 10 to 6 94 %, 9 to 7 11 %. By the roofline nine decode steps in ten take less than 13 ms, an eighth of
-// the objective, so that five nodes suffice for decode; what the steps of Mooncake's own engine took is not published.
+// Figure 15 of the paper: of 16 nodes, 5 to 11 compute prompts, and the "effective request capacity" is the share of
+// requests whose first token comes within 10 s and whose TBT is at most 100 ms. TBT is the mean of a request's longest
+// tenth of gaps, which lies between the mean of all and the longest one: both are counted here, and agree.
+//
+// Missed: the share grows from 33 % (5 to 11) over 87 % (6 to 10) and 98.5 % (7 to 9) to 99.4 % (11 to 5), and does not
+// fall again, because decode steps take 17 ms and no number of them that five nodes have comes near 100 ms.
 TEST_CASE("Mooncake: of 16 nodes, 7 to 9 should compute prompts on the synthetic trace" * doctest::should_fail()) {
-  ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
-  std::uint32_t best = 0;
-  double best_share = 0;
-  for (const std::uint32_t prefill : {5U, 7U, 8U, 9U, 10U, 11U}) {
-    cluster.prefill->ranks = prefill;
-    cluster.decode.ranks = 16 - prefill;
-    const Served served = serve(cluster, kSynthetic, 3);
-    fmt::print("{:>2} to {:>2}: {:.1f} % of requests within their objectives, mean TTFT {:.0f} ms\n", prefill,
-               16 - prefill, 100 * served.good_share, served.ttft_ms);
-    if (served.good_share > best_share) {
-      best = prefill;
-      best_share = served.good_share;
-    }
-  }
+  const std::uint32_t best = best_of(measured(), &Served::effective);
   CHECK((best >= 7 && best <= 9));
 }
 
-// The knee: four times the rate halves the time below it, and takes off an eighth above it.
+TEST_CASE("Mooncake: fewer than 7 of 16 nodes are too few for prompts, and more make first tokens come sooner") {
+  const Sweep& seen = measured();
+  const double best = seen.at(best_of(seen, &Served::effective)).effective;
+  for (const auto& [prefill, served] : seen) {
+    CAPTURE(prefill);
+    CHECK(served.effective == served.effective_always);
+    CHECK((served.effective > 0.99 * best) == (prefill >= 7));
+  }
+  for (std::uint32_t prefill = 7; prefill < 11; ++prefill) {
+    CHECK(seen.at(prefill + 1).ttft_ms < seen.at(prefill).ttft_ms);
+    CHECK(seen.at(prefill + 1).tpot_ms > seen.at(prefill).tpot_ms);
+  }
+}
+
+// What the published optimum would take: decode steps of some 75 ms (at 60 it begins to show). Splitwise's authors
+// measured 45 ms (one sequence) to 72 ms (64) for a model of this shape on 8 A100 in 2023 (Mutinifni/splitwise-sim);
+// what Mooncake's own engine took is not published, so nothing is set by this.
+TEST_CASE("Mooncake: with decode steps five times as long, 7 to 9 of 16 nodes do compute prompts best") {
+  const Sweep seen = sweep(5);
+  for (const auto share : {&Served::effective, &Served::effective_always}) {
+    const std::uint32_t best = best_of(seen, share);
+    CHECK((best >= 7 && best <= 9));
+  }
+}
+
+// The knee of a curve is where it bends most: the largest second difference of log TTFT over log bandwidth. Figure
+// 13 of the paper goes from 24 to 400 Gb/s, and mean TTFT stays below 2 s from 100 Gb/s on.
 TEST_CASE("Mooncake: the time to the first token has its knee between links of 50 and of 200 Gb/s a node") {
   ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
-  std::map<int, double> ttft;
-  for (const int gbits : {50, 100, 200, 800}) {
-    cluster.prefill->nic_bytes_per_s = cluster.decode.nic_bytes_per_s = 1e9 / 8 * gbits;
-    ttft[gbits] = serve(cluster, kSynthetic, 1).ttft_ms;
-    fmt::print("{:>3} Gb/s a node: mean TTFT {:.0f} ms\n", gbits, ttft[gbits]);
+  constexpr std::array kGbits{12.5, 25.0, 50.0, 100.0, 200.0, 400.0, 800.0};
+  std::array<double, kGbits.size()> ttft{};
+  for (std::size_t i = 0; i < kGbits.size(); ++i) {
+    cluster.prefill->nic_bytes_per_s = cluster.decode.nic_bytes_per_s = 1e9 / 8 * kGbits[i];
+    ttft[i] = serve(cluster).ttft_ms;
+    fmt::print("{:>5} Gb/s a node: mean TTFT {:.0f} ms\n", kGbits[i], ttft[i]);
   }
-  CHECK(ttft[50] > 2 * ttft[200]);
-  CHECK(ttft[200] < 1.2 * ttft[800]);
-  CHECK(ttft[50] - ttft[200] > 5 * (ttft[200] - ttft[800]));
+  double knee = 0;
+  double sharpest = 0;
+  for (std::size_t i = 1; i + 1 < kGbits.size(); ++i) {
+    const double bend = std::log(ttft[i - 1]) - 2 * std::log(ttft[i]) + std::log(ttft[i + 1]);
+    if (bend > sharpest) {
+      sharpest = bend;
+      knee = kGbits[i];
+    }
+  }
+  fmt::print("knee at {} Gb/s\n", knee);
+  CHECK((knee >= 50 && knee <= 200));
+  CHECK(ttft[2] > 2000);
+  CHECK(ttft[3] < 2000);
 }
 
 }  // namespace
