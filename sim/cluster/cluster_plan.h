@@ -19,6 +19,14 @@
 
 namespace baton::sim {
 
+struct PoolPlan;
+
+// One rank's kind, and its place among its like.
+struct PlannedRank {
+  const PoolPlan& pool;
+  std::uint32_t index = 0;
+};
+
 struct PoolPlan {
   std::uint32_t ranks = 1;
   std::shared_ptr<const CostModel> cost;  // of one rank; shared by all of the pool
@@ -27,10 +35,14 @@ struct PoolPlan {
   Speculation speculation{};              // of decode steps
 };
 
+// The ranks of one role may be of several kinds: those of `prefill` or `decode` first, by index, then each of
+// `more_...`.
 struct ClusterPlan {
   bool aggregated = false;  // the decode pool's ranks do both, and there is no prefill pool
   PoolPlan prefill;
   PoolPlan decode;
+  std::vector<PoolPlan> more_prefill;
+  std::vector<PoolPlan> more_decode;
   KvLayout layout;
   std::uint32_t context_length = 1U << 24;  // prompt and output together
   PrefillConfig prefill_config;
@@ -42,6 +54,9 @@ struct ClusterPlan {
   bool stream_layers = false;      // parts of a chunk set out layer by layer while it is computed
   std::uint32_t model_layers = 1;  // for that
   std::uint64_t seed = 0;
+
+  std::uint32_t ranks(Role role) const noexcept;
+  PlannedRank find(RankId rank) const;
 };
 
 }  // namespace baton::sim

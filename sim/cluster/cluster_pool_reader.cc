@@ -221,9 +221,19 @@ Duration duration_of(double value, double unit_ns) {
   return Duration(std::llround(value * unit_ns));
 }
 
+// What the first pool of a role says for the further ones.
+void take_from_first(const PoolSpec& first, PoolSpec& spec) {
+  spec.further = true;
+  spec.limits = first.limits;
+  spec.prefix_cache = first.prefix_cache;
+}
+
 PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   PoolSpec spec;
   spec.role = role;
+  if (shared.first != nullptr) {
+    take_from_first(*shared.first, spec);
+  }
   spec.ranks = pool.count("ranks", {1, 100'000});
   spec.hardware = pool.word("hardware");
   spec.setup.hardware = named_file(pool, "hardware", load_hardware, spec.hardware);
@@ -232,13 +242,16 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   read_parallel(pool, spec.setup);
   read_cost(pool, shared.folder, spec.cost);
   check_pool(pool, spec);
+  if (shared.first != nullptr && spec.setup.parallel.pp != shared.first->setup.parallel.pp) {
+    pool.refuse("pp", "pools of one role have equally many stages");
+  }
   read_exchange(pool, role, spec.setup);
   refuse_without_effect(pool, spec, shared.cluster.links);
-  read_limits(pool, spec.setup.parallel.pp, spec.limits);
+  read_limits(pool, spec.further ? spec.limits.steps_in_flight : spec.setup.parallel.pp, spec.limits);
   read_setup(pool, spec);
   read_memory(pool, spec);
   spec.running_tokens = pool.count_or("running_tokens", 0, {0, 1u << 24});
-  spec.prefix_cache = pool.flag_or("prefix_cache", false);
+  spec.prefix_cache = pool.flag_or("prefix_cache", spec.prefix_cache);
   read_rates(pool, shared, spec);
   pool.finish();
   check_pool(pool, spec);

@@ -17,6 +17,7 @@ struct PoolContext {
   std::string folder;                // of the cluster file
   std::optional<double> nic_gbytes;  // settings of [links] that stand for every pool
   std::optional<double> nvlink_gbytes;
+  const PoolSpec* first = nullptr;  // of the pools of that role, if this is a further one
 };
 
 // Throws Error for what is unknown, missing, without effect, impossible, or does not fit.

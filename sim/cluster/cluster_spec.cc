@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "runtime/check.h"
 #include "runtime/text_file.h"
 #include "sim/cluster/cluster_spec_keys.h"
 #include "sim/cost/data_file.h"
@@ -122,9 +123,9 @@ void write_speculation(Lines& lines, const std::string& pool, const Speculation&
   }
 }
 
-void write_pool(Lines& lines, const PoolSpec& pool, const LinkSpec& links) {
+void write_pool(Lines& lines, const PoolSpec& pool, bool several, const LinkSpec& links) {
   const std::string name = to_string(pool.role);
-  lines.section(name);
+  lines.section(several ? "[" + name + "]" : name);
   lines.only_of(&pool, &links);
   lines.whole("ranks", pool.ranks);
   lines.word("hardware", pool.hardware);
@@ -204,13 +205,42 @@ std::string CostSpec::resolve(const std::string& path) const {
   return path.starts_with('/') || base_folder.empty() ? path : base_folder + "/" + path;
 }
 
+std::vector<const PoolSpec*> ClusterSpec::pools(Role role) const {
+  std::vector<const PoolSpec*> kinds;
+  if (role == Role::prefill) {
+    if (prefill) {
+      kinds.push_back(&*prefill);
+    }
+  } else {
+    kinds.push_back(&decode);
+  }
+  for (const PoolSpec& pool : role == Role::prefill ? more_prefill : more_decode) {
+    kinds.push_back(&pool);
+  }
+  return kinds;
+}
+
+const PoolSpec& ClusterSpec::pool_of(RankId rank) const {
+  std::uint32_t index = rank.index;
+  for (const PoolSpec* pool : pools(rank.role)) {
+    if (index < pool->ranks) {
+      return *pool;
+    }
+    index -= pool->ranks;
+  }
+  BATON_CHECK(false, rank.index);
+  return decode;
+}
+
 std::string ClusterSpec::effective() const {
   Lines lines;
   write_top(lines, *this);
-  if (prefill) {
-    write_pool(lines, *prefill, links);
+  for (const Role role : {Role::prefill, Role::decode}) {
+    const std::vector<const PoolSpec*> kinds = pools(role);
+    for (const PoolSpec* pool : kinds) {
+      write_pool(lines, *pool, kinds.size() > 1, links);
+    }
   }
-  write_pool(lines, decode, links);
   if (prefill) {
     write_links(lines, links);
   }

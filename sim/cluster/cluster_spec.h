@@ -11,8 +11,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "roles/policy/retraction.h"
+#include "runtime/ids.h"
 #include "runtime/time.h"
 #include "sim/cost/step_law.h"
 #include "sim/cost/step_setup.h"
@@ -60,6 +62,7 @@ struct PoolLimits {
 
 struct PoolSpec {
   PoolRole role = PoolRole::decode;
+  bool further = false;  // not the first of its role, whose limits and prefix_cache hold for all
   std::uint32_t ranks = 1;
   std::string hardware;  // the name or path it was read from
   StepSetup setup;       // model, hardware, formats, parallelism: of one rank
@@ -113,6 +116,8 @@ struct ClusterSpec {
 
   std::optional<PoolSpec> prefill;  // none: the decode pool does both
   PoolSpec decode;
+  std::vector<PoolSpec> more_prefill;  // further kinds of ranks of that role
+  std::vector<PoolSpec> more_decode;
 
   LinkSpec links;
   std::string routing = "least-loaded";  // a policy by name, as `--routing` has it
@@ -121,6 +126,8 @@ struct ClusterSpec {
   Duration time_limit{};
 
   bool aggregated() const noexcept { return !prefill.has_value(); }
+  std::vector<const PoolSpec*> pools(Role role) const;  // of prefill, or those that decode, aggregated ones included
+  const PoolSpec& pool_of(RankId rank) const;           // ranks of one role are numbered through, kind after kind
 
   // All settings, defaults and resolved values included, as TOML in a fixed order that parse_cluster() reads back.
   // Comments carry the hashes of the files that names and paths stand for.

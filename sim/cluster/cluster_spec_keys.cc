@@ -27,6 +27,12 @@ std::string_view unused_by_role(PoolRole role, std::string_view key) {
   return "";
 }
 
+std::string_view unused_by_others(bool further, std::string_view key) {
+  constexpr std::array<std::string_view, 8> kShared{"step_tokens", "step_sequences",  "running_max", "lookahead_tokens",
+                                                    "waiting_max", "steps_in_flight", "even_steps",  "prefix_cache"};
+  return further && is_of(key, kShared) ? "the first of these pools says it for all of them" : "";
+}
+
 std::string_view unused_by_experts(const StepSetup& setup, std::string_view key) {
   constexpr std::array<std::string_view, 3> kExperts{"redundant_experts", "expert_skew", "expert_alpha"};
   constexpr std::array<std::string_view, 4> kGroup{"all_to_all", "wire_slowdown", "overlap", "overlap_efficiency"};
@@ -79,9 +85,9 @@ std::string_view unused_by_links(PoolRole role, const LinkSpec& links, std::stri
 }  // namespace
 
 std::string_view no_effect(const PoolSpec& pool, const LinkSpec& links, std::string_view key) {
-  for (const std::string_view why :
-       {unused_by_role(pool.role, key), unused_by_experts(pool.setup, key), unused_by_stages(pool.setup, key),
-        unused_by_cost(pool.cost.kind, key), unused_by_links(pool.role, links, key)}) {
+  for (const std::string_view why : {unused_by_role(pool.role, key), unused_by_others(pool.further, key),
+                                     unused_by_experts(pool.setup, key), unused_by_stages(pool.setup, key),
+                                     unused_by_cost(pool.cost.kind, key), unused_by_links(pool.role, links, key)}) {
     if (!why.empty()) {
       return why;
     }

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -91,15 +94,43 @@ void read_prices(TableReader& top, ClusterSpec& spec) {
     return;
   }
   for (const std::string& key : table->keys()) {
-    if (key != spec.decode.hardware && (!spec.prefill || key != spec.prefill->hardware)) {
+    const auto is_of = [&](const PoolSpec* pool) { return pool->hardware == key; };
+    if (std::ranges::none_of(spec.pools(Role::prefill), is_of) &&
+        std::ranges::none_of(spec.pools(Role::decode), is_of)) {
       table->refuse(key, "no pool of this cluster is of that hardware");
     }
     spec.usd_per_gpu_hour[key] = table->number(key, {0, 1e6});
   }
 }
 
+// The one table of that name, or each of a list of them.
+std::vector<PoolSpec> read_kinds(TableReader& top, PoolRole role, PoolContext shared) {
+  const std::string key = to_string(role);
+  std::vector<PoolSpec> kinds;
+  if (!top.has_list(key)) {
+    kinds.push_back(read_pool(top.table(key), role, shared));
+    return kinds;
+  }
+  std::vector<TableReader> tables = top.tables_or_none(key);
+  if (tables.empty()) {
+    top.refuse(key, "at least one is wanted");
+  }
+  kinds.reserve(tables.size());  // the first is referred to
+  for (TableReader& table : tables) {
+    shared.first = kinds.empty() ? nullptr : &kinds.front();
+    kinds.push_back(read_pool(table, role, shared));
+  }
+  return kinds;
+}
+
+// The first kind and the others, each to its place.
+void take_kinds(std::vector<PoolSpec> kinds, PoolSpec& first, std::vector<PoolSpec>& more) {
+  first = std::move(kinds.front());
+  more.assign(std::make_move_iterator(kinds.begin() + 1), std::make_move_iterator(kinds.end()));
+}
+
 void read_pools(TableReader& top, ClusterSpec& spec, const PoolContext& shared) {
-  if (auto pool = top.table_or_none("aggregated")) {
+  if (top.has("aggregated")) {
     for (const char* key : {"prefill", "decode"}) {
       if (top.has(key)) {
         top.refuse(key, "a cluster has [prefill] and [decode], or [aggregated]");
@@ -108,11 +139,11 @@ void read_pools(TableReader& top, ClusterSpec& spec, const PoolContext& shared) 
     if (top.has("links")) {
       top.refuse("links", "nothing is handed over in an aggregated cluster");
     }
-    spec.decode = read_pool(*pool, PoolRole::aggregated, shared);
+    take_kinds(read_kinds(top, PoolRole::aggregated, shared), spec.decode, spec.more_decode);
     return;
   }
-  spec.prefill = read_pool(top.table("prefill"), PoolRole::prefill, shared);
-  spec.decode = read_pool(top.table("decode"), PoolRole::decode, shared);
+  take_kinds(read_kinds(top, PoolRole::prefill, shared), spec.prefill.emplace(), spec.more_prefill);
+  take_kinds(read_kinds(top, PoolRole::decode, shared), spec.decode, spec.more_decode);
 }
 
 }  // namespace
@@ -129,7 +160,7 @@ ClusterSpec parse_cluster(std::string_view text, const std::string& file) {
   spec.time_limit = duration_of(top.number_or("time_limit_s", 3600, {0.001, 1e9}), 1e9);
   read_precision(top, spec);
   const std::size_t slash = file.rfind('/');
-  PoolContext shared{spec, slash == std::string::npos ? "" : file.substr(0, slash), {}, {}};
+  PoolContext shared{spec, slash == std::string::npos ? "" : file.substr(0, slash), {}, {}, nullptr};
   read_links(top, spec, shared);
   read_pools(top, spec, shared);
   read_routing(top, spec);

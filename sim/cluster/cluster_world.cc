@@ -25,6 +25,7 @@ ClusterWorld::ClusterWorld(ClusterPlan plan, RequestSource& source, ReplaySink& 
       replay_(context_, "replay") {
   NodeWorld world{context_, [this](RankId) -> Context& { return context_; },
                   [this](RankId rank) -> Engine& { return engine(rank); }, metrics_};
+  world.pages = [this](RankId rank) { return plan_.find(rank).pool.pages; };
   if (!plan_.aggregated) {
     build_network();
     world.decorate = [this](Context& context, Endpoint& inner) -> Endpoint& {
@@ -55,13 +56,13 @@ Engine& ClusterWorld::engine(RankId rank) {
 }
 
 std::unique_ptr<Engine> ClusterWorld::make_engine(RankId rank) {
-  const PoolPlan& pool = rank.role == Role::prefill ? plan_.prefill : plan_.decode;
+  const auto& [pool, index] = plan_.find(rank);
   const CostEngineConfig config{plan_.layout, plan_.context_length, options_.rounds,
                                 rank,         &options_.on_step,    pool.speculation};
   if (pool.group == 1) {
     return std::make_unique<CostEngine>(context_, *pool.cost, config, accounts_[rank]);
   }
-  const std::uint32_t member = rank.index % pool.group;
+  const std::uint32_t member = index % pool.group;
   std::unique_ptr<StepGroup>& group = groups_[{rank.role, rank.index - member}];
   if (!group) {
     group = std::make_unique<StepGroup>(context_, *pool.cost, pool.group);
@@ -76,8 +77,8 @@ ClusterWorld::~ClusterWorld() {
 NodeConfig ClusterWorld::node_config() const {
   NodeConfig config;
   config.aggregated = plan_.aggregated;
-  config.prefill_ranks = plan_.aggregated ? 0 : plan_.prefill.ranks;
-  config.decode_ranks = plan_.decode.ranks;
+  config.prefill_ranks = plan_.aggregated ? 0 : plan_.ranks(Role::prefill);
+  config.decode_ranks = plan_.ranks(Role::decode);
   config.decode_pages = plan_.decode.pages;
   config.prefill_pages = plan_.prefill.pages;
   config.copying = !plan_.aggregated;

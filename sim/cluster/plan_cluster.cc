@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/check.h"
 #include "runtime/errors.h"
 #include "sim/cluster/cluster_cost.h"
 
@@ -50,10 +51,12 @@ PoolPlan plan_pool(const PoolSpec& pool, std::uint32_t page_tokens, std::vector<
   return plan;
 }
 
-void place_ranks(const PoolSpec& pool, Role role, const LinkSpec& links, ClusterPlan& plan, std::uint32_t& node) {
+// Gives ranks of that role from `first` on their places, and returns the index behind the last.
+std::uint32_t place_ranks(const PoolSpec& pool, RankId first, const LinkSpec& links, ClusterPlan& plan,
+                          std::uint32_t& node) {
   for (std::uint32_t i = 0; i < pool.ranks; ++i) {
     RankPlace place;
-    place.rank = {role, i};
+    place.rank = {first.role, first.index + i};
     place.node = node + i / pool.node_ranks;
     place.group = place.node / links.spine_nodes;
     place.tp = pool.setup.parallel.tp;
@@ -62,6 +65,17 @@ void place_ranks(const PoolSpec& pool, Role role, const LinkSpec& links, Cluster
     plan.places.push_back(place);
   }
   node += (pool.ranks + pool.node_ranks - 1) / pool.node_ranks;
+  return first.index + pool.ranks;
+}
+
+void place_all(const ClusterSpec& spec, ClusterPlan& plan) {
+  std::uint32_t node = 0;
+  for (const Role role : {Role::prefill, Role::decode}) {
+    std::uint32_t next = 0;
+    for (const PoolSpec* pool : spec.pools(role)) {
+      next = place_ranks(*pool, {role, next}, spec.links, plan, node);
+    }
+  }
 }
 
 policy::Routing routing_of(const std::string& name) {
@@ -96,6 +110,28 @@ void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
 
 }  // namespace
 
+std::uint32_t ClusterPlan::ranks(Role role) const noexcept {
+  std::uint32_t count = role == Role::prefill ? prefill.ranks : decode.ranks;
+  for (const PoolPlan& pool : role == Role::prefill ? more_prefill : more_decode) {
+    count += pool.ranks;
+  }
+  return count;
+}
+
+PlannedRank ClusterPlan::find(RankId rank) const {
+  const PoolPlan* pool = rank.role == Role::prefill ? &prefill : &decode;
+  std::uint32_t index = rank.index;
+  for (const PoolPlan& next : rank.role == Role::prefill ? more_prefill : more_decode) {
+    if (index < pool->ranks) {
+      break;
+    }
+    index -= pool->ranks;
+    pool = &next;
+  }
+  BATON_CHECK(index < pool->ranks, rank.index);
+  return {*pool, index};
+}
+
 PlannedCluster plan_cluster(const ClusterSpec& spec, std::uint64_t seed) {
   PlannedCluster planned;
   ClusterPlan& plan = planned.plan;
@@ -105,6 +141,12 @@ PlannedCluster plan_cluster(const ClusterSpec& spec, std::uint64_t seed) {
     plan.prefill = plan_pool(*spec.prefill, spec.page_tokens, planned.warnings);
   }
   plan.decode = plan_pool(spec.decode, spec.page_tokens, planned.warnings);
+  for (const PoolSpec& pool : spec.more_prefill) {
+    plan.more_prefill.push_back(plan_pool(pool, spec.page_tokens, planned.warnings));
+  }
+  for (const PoolSpec& pool : spec.more_decode) {
+    plan.more_decode.push_back(plan_pool(pool, spec.page_tokens, planned.warnings));
+  }
   if (spec.context_tokens != 0) {
     plan.context_length = spec.context_tokens;
   }
@@ -113,10 +155,8 @@ PlannedCluster plan_cluster(const ClusterSpec& spec, std::uint64_t seed) {
   plan.network = {spec.links.infinite, spec.links.spine_bytes_per_s, spec.links.latency, spec.links.per_message};
   plan.stream_layers = spec.links.streaming == Streaming::layer;
   plan.model_layers = spec.model.layers;
-  std::uint32_t node = 0;
   if (spec.prefill) {
-    place_ranks(*spec.prefill, Role::prefill, spec.links, plan, node);
-    place_ranks(spec.decode, Role::decode, spec.links, plan, node);
+    place_all(spec, plan);
   }
   plan.seed = seed;
   plan.router_config.seed = seed;

@@ -85,7 +85,7 @@ class SpanKeeper final {
 
 void fill_ranks(const ClusterSpec& spec, const ClusterWorld& world, RunResult& result) {
   for (const auto& [rank, account] : world.accounts()) {
-    const PoolSpec& pool = rank.role == Role::prefill ? *spec.prefill : spec.decode;
+    const PoolSpec& pool = spec.pool_of(rank);
     RankUse use;
     use.rank = rank;
     use.gpus = pool.setup.parallel.rank_gpus();

@@ -34,6 +34,10 @@ class TableReader final {
   TableReader(const TomlNode& table, std::string file, std::string prefix = "");
 
   bool has(std::string_view key) const noexcept { return table_.find(key) != nullptr; }
+  bool has_list(std::string_view key) const noexcept {
+    const TomlNode* node = table_.find(key);
+    return node != nullptr && node->kind == TomlNode::Kind::list;
+  }
 
   double number(std::string_view key, NumberRange range);
   double number_or(std::string_view key, double otherwise, NumberRange range);

@@ -79,14 +79,15 @@ void Node::build_routers() {
     ranks.prefill = ranks.decode;
   }
   Engine& engine = world_.engine(ranks.decode.front().rank);
-  const std::uint64_t pool_tokens = std::uint64_t{config_.decode_pages} * engine.kv_layout().page_tokens;
+  // What the smallest pool holds: a request may be sent to any of them.
+  const auto smallest = std::ranges::min_element(ranks.decode, {}, [this](PeerId peer) { return pages_of(peer.rank); });
+  const std::uint64_t pool_tokens = std::uint64_t{pages_of(smallest->rank)} * engine.kv_layout().page_tokens;
   config_.router.vocab_size = engine.vocab_size();
   if (config_.prefix_cache) {
     PrefixRouting& prefix = config_.router.prefix;
     prefix.page_tokens = engine.kv_layout().page_tokens;
     prefix.on_decode = config_.caches_on_decode();
-    prefix.pages_total = config_.caches_on_decode() ? std::uint64_t{config_.decode_ranks} * config_.decode_pages
-                                                    : std::uint64_t{config_.prefill_ranks} * config_.prefill_pages;
+    prefix.pages_total = cache_pages();
     prefix.seed = config_.seed;
   }
   config_.router.max_context =
@@ -102,6 +103,21 @@ void Node::build_routers() {
         std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics, traces_.at(self)));
     link_.attach_router(self, routers_.back()->inbox().sender());
   }
+}
+
+std::uint32_t Node::pages_of(RankId rank) const {
+  if (world_.pages) {
+    return world_.pages(rank);
+  }
+  return rank.role == Role::prefill ? config_.prefill_pages : config_.decode_pages;
+}
+
+std::uint64_t Node::cache_pages() const {
+  std::uint64_t pages = 0;
+  for (const RankId rank : ranks()) {
+    pages += (rank.role == Role::prefill) != config_.caches_on_decode() ? pages_of(rank) : 0;
+  }
+  return pages;
 }
 
 PeerId Node::draw_peer(RankId rank) {
@@ -138,8 +154,8 @@ void Node::build_decode(RankId rank, PeerId self) {
   Engine& engine = world_.engine(rank);
   Context& context = world_.context(rank);
   ControlLink& link = link_of(rank);
-  auto slot =
-      std::make_unique<DecodeSlot>(context, self, link, watch_config(), engine.kv_layout(), config_, world_.metrics);
+  auto slot = std::make_unique<DecodeSlot>(context, self, link, watch_config(), engine.kv_layout(), pages_of(rank),
+                                           config_, world_.metrics);
   if (!config_.aggregated) {
     slot->endpoint = hub_.attach(context, slot->self, &slot->arena);
     slot->receiver = std::make_unique<EndpointReceiver>(context, decorated(context, *slot->endpoint),
@@ -161,8 +177,8 @@ void Node::build_prefill(RankId rank, PeerId self) {
   ControlLink& link = link_of(rank);
   auto slot = std::make_unique<PrefillSlot>(context, self, link, watch_config(), world_.metrics);
   if (config_.copying) {
-    slot->arena = std::make_unique<KvArena>(engine.kv_layout(), config_.prefill_pages, arena_memory(config_));
-    slot->pool = std::make_unique<KvPool>(engine.kv_layout(), config_.prefill_pages,
+    slot->arena = std::make_unique<KvArena>(engine.kv_layout(), pages_of(rank), arena_memory(config_));
+    slot->pool = std::make_unique<KvPool>(engine.kv_layout(), pages_of(rank),
                                           config_.poison ? slot->arena.get() : nullptr, config_.prefix_cache);
   }
   slot->endpoint = hub_.attach(context, slot->self, nullptr);

@@ -68,6 +68,8 @@ struct NodeWorld {
   // On the rank's context: the rank has heard that it was given up. What it does is void from now on; its supervisor
   // ends it and starts it again as another instance. Empty: nothing happens to it.
   std::function<void(RankId)> expelled = {};
+  // Pages of a rank's arena where ranks of one kind differ. Empty: as many as the config says.
+  std::function<std::uint32_t(RankId)> pages = {};
 };
 
 class Node final {
@@ -126,6 +128,8 @@ class Node final {
   void build_prefill(RankId rank, PeerId self);
   void build_decode(RankId rank, PeerId self);
   void build_routers();
+  std::uint32_t pages_of(RankId rank) const;
+  std::uint64_t cache_pages() const;  // of all pools that keep prefixes
   PeerId draw_peer(RankId rank);
   ControlLink& link_of(RankId self);
   PeerWatchConfig watch_config() const;

@@ -39,11 +39,10 @@ struct Node::DecodeSlot {
   bool over = false;  // its run has returned, or it crashed
 
   DecodeSlot(Context& context, PeerId self_in, ControlLink& link, PeerWatchConfig watch, const KvLayout& layout,
-             const NodeConfig& config, MetricsRegistry& registry)
+             std::uint32_t pages, const NodeConfig& config, MetricsRegistry& registry)
       : self(self_in),
-        arena(layout, config.decode_pages, arena_memory(config)),
-        pool(layout, config.decode_pages, config.poison ? &arena : nullptr,
-             config.prefix_cache && config.caches_on_decode()),
+        arena(layout, pages, arena_memory(config)),
+        pool(layout, pages, config.poison ? &arena : nullptr, config.prefix_cache && config.caches_on_decode()),
         metrics(registry, self_in.rank),
         peers(context, self_in, link, std::move(watch)) {}
 };

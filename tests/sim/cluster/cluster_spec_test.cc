@@ -119,6 +119,36 @@ TEST_CASE("ClusterSpec: a name nobody knows is refused by line and key, with tho
   CHECK(contains(refusal(with("llama-3.1-8b", "llama-0")), "c.toml:2: model: there is no model 'llama-0'"));
 }
 
+// Two kinds of decode ranks, the second as `more` says.
+std::string with_kinds(const std::string& more) {
+  return with("[decode]\nranks = 2", "[[decode]]\nranks = 2\nrunning_max = 9") + "[[decode]]\nranks = 3\n" + more;
+}
+
+TEST_CASE("ClusterSpec: a pool may have ranks of several kinds, and the first says what their schedulers do") {
+  const std::string text =
+      with_kinds("hardware = \"h100\"\ncost = \"roofline\"\n[usd_per_gpu_hour]\nh200 = 3\nh100 = 2\n");
+  const ClusterSpec spec = parse_cluster(text, "c.toml");
+  REQUIRE(spec.more_decode.size() == 1);
+  CHECK(spec.more_decode[0].setup.hardware.name == "NVIDIA H100 SXM");
+  CHECK(spec.more_decode[0].limits.running_max == 9);
+  CHECK(spec.pools(Role::decode).size() == 2);
+  CHECK(spec.pools(Role::prefill).size() == 1);
+  CHECK(spec.pool_of({Role::decode, 1}).hardware == "h200");
+  CHECK(spec.pool_of({Role::decode, 2}).hardware == "h100");
+  CHECK(spec.pool_of({Role::decode, 4}).hardware == "h100");
+  const ClusterSpec again = parse_cluster(spec.effective(), "c.toml");
+  CHECK(again.effective() == spec.effective());
+  CHECK(again.more_decode.at(0).limits.running_max == 9);
+
+  const std::string h100 = "hardware = \"h100\"\ncost = \"roofline\"\n";
+  CHECK(contains(refusal(with_kinds(h100 + "running_max = 9\n")),
+                 "c.toml:16: decode[1].running_max: it would have no effect: the first of these pools says it"));
+  CHECK(contains(refusal(with_kinds(h100 + "pp = 2\n")), "decode[1].pp: pools of one role have equally many stages"));
+  CHECK(contains(refusal(with_kinds("hardware = \"h101\"\ncost = \"roofline\"\n")), "c.toml:14: decode[1].hardware"));
+  const std::string head = std::string(kSmall).substr(0, std::string(kSmall).find("[decode]"));
+  CHECK(contains(refusal("decode = []\n" + head), "c.toml:1: decode: at least one is wanted"));
+}
+
 TEST_CASE("ClusterSpec: a setting without effect is refused with its reason") {
   const std::string text = kSmall;
   const auto in_prefill = [&](const std::string& line) { return refusal(with("ranks = 1", "ranks = 1\n" + line)); };

@@ -58,4 +58,60 @@ TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, als
   }
 }
 
+// A plan with the same ranks, of which the last of each role are written down as a kind of their own.
+ClusterPlan in_two_kinds(ClusterPlan plan) {
+  plan.more_prefill.push_back(plan.prefill);
+  plan.more_decode.push_back(plan.decode);
+  for (PoolPlan* pool : {&plan.more_prefill[0], &plan.more_decode[0]}) {
+    pool->ranks = 1;
+  }
+  --plan.prefill.ranks;
+  --plan.decode.ranks;
+  return plan;
+}
+
+TEST_CASE("ClusterWorld: two kinds of equal ranks are one kind") {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    CAPTURE(seed);
+    const ClusterPlan plan = small_plan(3, 2, 200);
+    const std::vector<TraceRequest> requests = random_requests(seed, 80, std::chrono::milliseconds(4), 300, 100);
+    CHECK(replay(plan, requests, true).lines == replay(in_two_kinds(plan), requests, true).lines);
+  }
+}
+
+TEST_CASE("ClusterWorld: ranks of another kind have their own speed and pages") {
+  ClusterPlan plan = in_two_kinds(small_plan(2, 2, 200));
+  auto quick = std::make_shared<LinearCost>();
+  quick->constant /= 10;
+  quick->prefill_token /= 10;
+  quick->decode_sequence /= 10;
+  plan.more_prefill[0].cost = plan.more_decode[0].cost = quick;
+  plan.more_decode[0].pages = 900;
+  ListSource source(random_requests(3, 300, std::chrono::milliseconds(1), 300, 100));
+  LogSink sink;
+  ClusterWorld world(plan, source, sink, {});
+  world.run();
+  CHECK(sink.failures == 0);
+  CHECK(world.node().drained());
+  CHECK(world.node().pool({Role::decode, 0})->capacity() == 200);
+  CHECK(world.node().pool({Role::decode, 1})->capacity() == 900);
+  for (const Role role : {Role::prefill, Role::decode}) {
+    const EngineAccount& slow = world.accounts().at({role, 0});
+    const EngineAccount& fast = world.accounts().at({role, 1});
+    CHECK(fast.prefill_tokens + fast.decode_tokens > slow.prefill_tokens + slow.decode_tokens);
+  }
+}
+
+TEST_CASE("ClusterWorld: no request is taken that the smallest decode pool could not hold") {
+  ClusterPlan plan = in_two_kinds(small_plan(2, 2, 100));
+  plan.more_decode[0].pages = 10;  // 160 tokens
+  std::vector<TraceRequest> requests = random_requests(4, 40, std::chrono::milliseconds(2), 300, 100);
+  std::uint64_t large = 0;
+  for (const TraceRequest& request : requests) {
+    large += request.input_tokens + request.output_tokens > 160 ? 1 : 0;
+  }
+  REQUIRE(large > 0);
+  CHECK(replay(plan, requests, true).failures == large);
+}
+
 }  // namespace baton::sim
