@@ -185,6 +185,8 @@ class DecodeRank final {
   std::uint64_t steps_ = 0;
   std::uint32_t in_flight_ = 0;          // steps
   std::uint64_t forced_retraction_ = 0;  // the step of the last one
+  bool arranging_ = false;               // who runs gets pages for the next step; nobody new does meanwhile
+  bool held_up_ = false;                 // the admission loop, by that
   bool stopping_ = false;
 };
 

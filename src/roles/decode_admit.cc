@@ -13,7 +13,9 @@ namespace baton {
 // A rank that computes prompts itself admits as it makes up a step (take_up), and is only woken from here.
 Task<> DecodeRank::admit() {
   for (;;) {
-    if (!config_.local_prefill) {
+    if (arranging_) {
+      held_up_ = true;  // copies to and from host memory take their time
+    } else if (!config_.local_prefill) {
       admit_some();
     } else if (!prealloc_.empty()) {
       settle_rounds();

@@ -18,6 +18,7 @@ Task<> DecodeRank::generate() {
       continue;
     }
     const bool ahead = config_.plan_ahead && !running_.empty();
+    arranging_ = true;
     if (!ahead) {
       co_await take_up();
     }
@@ -28,6 +29,10 @@ Task<> DecodeRank::generate() {
     const std::size_t running = running_.size();
     if (ahead) {
       co_await take_up();
+    }
+    arranging_ = false;
+    if (std::exchange(held_up_, false)) {
+      admission_.notify();
     }
     if (rooms.empty()) {
       if (running_.size() == running) {
