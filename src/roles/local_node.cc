@@ -34,7 +34,8 @@ void run_context(RealContext& context, Node& node, RankId rank,
 }  // namespace
 
 LocalNode::LocalNode(RealContext& front, std::function<std::unique_ptr<Engine>(RankId)> engine, NodeConfig config,
-                     TextRules rules, MetricsRegistry& metrics) {
+                     TextRules rules, MetricsRegistry& metrics,
+                     std::function<Endpoint&(Context&, Endpoint&)> decorate) {
   const auto rank = [this, engine = std::move(engine)](RankId id) -> Rank& {
     std::unique_ptr<Rank>& slot = ranks_[id];
     if (!slot) {
@@ -44,12 +45,16 @@ LocalNode::LocalNode(RealContext& front, std::function<std::unique_ptr<Engine>(R
     return *slot;
   };
   NodeWorld world{front, [rank](RankId id) -> Context& { return rank(id).context; },
-                  [rank](RankId id) -> Engine& { return *rank(id).engine; }, metrics};
+                  [rank](RankId id) -> Engine& { return *rank(id).engine; }, metrics, std::move(decorate)};
   node_ = std::make_unique<Node>(std::move(world), std::move(config), std::move(rules));
 }
 
 LocalNode::~LocalNode() {
   join();
+}
+
+RealContext& LocalNode::context(RankId rank) {
+  return ranks_.at(rank)->context;
 }
 
 void LocalNode::start(std::function<void(std::exception_ptr)> on_fault) {

@@ -21,15 +21,16 @@ namespace baton {
 
 class LocalNode final {
  public:
-  // `engine` makes the engine of one rank; it is called once a rank. Throws as Node does.
+  // `engine` makes the engine of one rank; it is called once a rank. `decorate` as in NodeWorld. Throws as Node does.
   LocalNode(RealContext& front, std::function<std::unique_ptr<Engine>(RankId)> engine, NodeConfig config,
-            TextRules rules, MetricsRegistry& metrics);
+            TextRules rules, MetricsRegistry& metrics, std::function<Endpoint&(Context&, Endpoint&)> decorate = {});
   ~LocalNode();  // stop() and join() have been called, or start() never was
   LocalNode(const LocalNode&) = delete;
   LocalNode& operator=(const LocalNode&) = delete;
 
   Node& node() noexcept { return *node_; }
   Router& router() noexcept { return node_->router(); }
+  RealContext& context(RankId rank);  // the rank's, for whoever watches it
 
   // Starts the rank threads and opens the router for work. `on_fault` is called on a rank's thread when that rank ended
   // by a fault of baton's; the process should end then, since requests on that rank hang until their deadlines.

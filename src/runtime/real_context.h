@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "runtime/context.h"
 #include "runtime/time.h"
@@ -40,6 +42,10 @@ class RealContext final : public Context {
   // Makes this thread the context's and works until stop() was called, every spawned coroutine has ended and nothing is
   // ready. Stopping cancels nothing: whoever stops first ends the coroutines. Exceptions of posted functions leave it.
   void run();
+
+  // Any thread: which sleep of run() it is in, none while it works. A timer that goes off ends a sleep a moment before
+  // this says so. See RemoteQueue::nap().
+  std::optional<std::uint64_t> nap() const noexcept { return remote()->nap(); }
 
   // Any thread, and from a signal handler. Sticky.
   void stop() noexcept;

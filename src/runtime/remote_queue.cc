@@ -49,7 +49,13 @@ OpQueue RemoteQueue::take() noexcept {
   return oldest_first(head_.exchange(nullptr, std::memory_order_acquire));
 }
 
+std::optional<std::uint64_t> RemoteQueue::nap() const noexcept {
+  const bool asleep = asleep_.load(std::memory_order_seq_cst) && head_.load(std::memory_order_seq_cst) == nullptr;
+  return asleep ? std::optional(naps_.load(std::memory_order_seq_cst)) : std::nullopt;
+}
+
 bool RemoteQueue::prepare_sleep() noexcept {
+  naps_.fetch_add(1, std::memory_order_seq_cst);  // before asleep_, so that nobody takes this sleep for the last one
   asleep_.store(true, std::memory_order_seq_cst);
   if (head_.load(std::memory_order_seq_cst) == nullptr) {
     return true;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 
 #include "runtime/op.h"
 
@@ -23,6 +25,10 @@ class RemoteQueue final {
   // Any thread, and from a signal handler: makes bell() readable, so that a sleeping owner looks up.
   void ring() noexcept;
 
+  // Any thread: which sleep the owner is in, counted from one, with nothing pushed; none while it is awake. Equal
+  // answers at two times: it slept all the while.
+  std::optional<std::uint64_t> nap() const noexcept;
+
   // The rest is the owner's.
   OpQueue take() noexcept;  // everything pushed so far, oldest first
   bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }
@@ -39,6 +45,7 @@ class RemoteQueue final {
   Op closed_mark_{nullptr};
   std::atomic<Op*> head_{nullptr};  // newest first
   std::atomic<bool> asleep_{false};
+  std::atomic<std::uint64_t> naps_{0};
   int bell_ = -1;
 };
 

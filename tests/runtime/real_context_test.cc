@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -166,6 +167,37 @@ TEST_CASE("RealContext: sleepers wake in order and not before their time") {
     CHECK(woken == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8});
     CHECK_FALSE(early);
   }
+}
+
+TEST_CASE("RealContext: another thread can tell one sleep from the next, and from work") {
+  RealContext context;
+  CHECK(!context.nap());
+  const auto next_nap = [&](std::uint64_t after) {
+    for (;;) {
+      if (const std::optional<std::uint64_t> nap = context.nap(); nap && *nap > after) {
+        return *nap;
+      }
+      std::this_thread::yield();
+    }
+  };
+  Scope scope(context, "scope");
+  const auto forever = [&]() -> Task<> { co_await pause(context, std::chrono::hours(1)); };
+  {
+    const Context::Inside inside(context);
+    scope.spawn("forever", forever());
+  }
+  std::thread thread([&] { context.run(); });
+  const std::uint64_t first = next_nap(0);
+  bool asleep_at_work = true;
+  context.post([&] { asleep_at_work = context.nap().has_value(); });
+  const std::uint64_t second = next_nap(first);
+  CHECK(!asleep_at_work);
+  CHECK(context.nap() == second);
+  context.post([&] {
+    scope.cancel();
+    context.stop();
+  });
+  thread.join();
 }
 
 TEST_CASE("RealContext: a busy run queue does not starve sockets and timers") {
