@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "model/kv/kv_layout.h"
+#include "roles/generation.h"
 #include "roles/node.h"
 #include "sim/cost/cost_model.h"
 #include "sim/cost/step_setup.h"
 #include "sim/network/fluid_endpoint.h"
 #include "sim/network/topology.h"
+#include "sim/workload/request.h"
 
 namespace baton::sim {
 
@@ -58,5 +60,12 @@ struct ClusterPlan {
   std::uint32_t ranks(Role role) const noexcept;
   PlannedRank find(RankId rank) const;
 };
+
+// The settings of the node, the same for one in virtual time and one on threads.
+NodeConfig node_config(const ClusterPlan& plan);
+
+// What the client of the number-th request, from one, asks the node for.
+GenerationRequest to_generation(const ClusterPlan& plan, const TraceRequest& request, std::uint64_t number,
+                                Prompt prompt);
 
 }  // namespace baton::sim

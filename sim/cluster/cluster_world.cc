@@ -9,7 +9,6 @@
 
 #include "runtime/errors.h"
 #include "runtime/sleep.h"
-#include "sim/workload/page_keys.h"
 
 namespace baton::sim {
 
@@ -29,7 +28,7 @@ ClusterWorld::ClusterWorld(ClusterPlan plan, RequestSource& source, ReplaySink& 
   if (!plan_.aggregated) {
     build_network();
     world.decorate = [this](Context& context, Endpoint& inner) -> Endpoint& {
-      return wires_->decorate(context, inner);
+      return wires_->decorate(context, options_.wrap_endpoint ? options_.wrap_endpoint(inner) : inner);
     };
   }
   node_ = std::make_unique<Node>(std::move(world), node_config(), TextRules{});
@@ -51,6 +50,9 @@ Engine& ClusterWorld::engine(RankId rank) {
   std::unique_ptr<Engine>& engine = engines_[rank];
   if (!engine) {
     engine = make_engine(rank);
+    if (options_.wrap_engine) {
+      engine = options_.wrap_engine(rank, std::move(engine));
+    }
   }
   return *engine;
 }
@@ -75,20 +77,9 @@ ClusterWorld::~ClusterWorld() {
 }
 
 NodeConfig ClusterWorld::node_config() const {
-  NodeConfig config;
-  config.aggregated = plan_.aggregated;
-  config.prefill_ranks = plan_.aggregated ? 0 : plan_.ranks(Role::prefill);
-  config.decode_ranks = plan_.ranks(Role::decode);
-  config.decode_pages = plan_.decode.pages;
-  config.prefill_pages = plan_.prefill.pages;
-  config.copying = !plan_.aggregated;
-  config.prefix_cache = plan_.prefix_cache;
+  NodeConfig config = sim::node_config(plan_);
   config.memory = false;
-  config.seed = plan_.seed;
-  config.prefill = plan_.prefill_config;
-  config.decode = plan_.decode_config;
-  config.router = plan_.router_config;
-  config.router.prefix.named_by_front_end = true;  // prompts have lengths here and no text of their own
+  config.trace_events = options_.trace_events;
   return config;
 }
 
@@ -169,22 +160,10 @@ Prompt ClusterWorld::prompt_of(std::uint32_t tokens) {
   return text_.beginning(tokens);
 }
 
-GenerationRequest ClusterWorld::to_generation(const TraceRequest& request, std::uint64_t number) {
-  GenerationRequest wanted;
-  wanted.prompt = prompt_of(request.input_tokens);
-  wanted.sampling.temperature = 0.0F;
-  wanted.sampling.seed = sample_seed(plan_.seed, static_cast<std::uint32_t>(number));
-  wanted.stop.max_tokens = request.output_tokens;
-  wanted.stop.ignore_eos = true;
-  if (plan_.prefix_cache) {
-    wanted.prefix = prompt_page_keys(request, plan_.layout.page_tokens);
-  }
-  return wanted;
-}
-
 Task<> ClusterWorld::client(TraceRequest request, std::uint64_t number) {
   RecordBuilder record(request.id, request.input_tokens, context_.now(), TimePoint{});
-  const std::unique_ptr<Generation> generation = node_->router().start(to_generation(request, number));
+  const std::unique_ptr<Generation> generation =
+      node_->router().start(to_generation(plan_, request, number, prompt_of(request.input_tokens)));
   std::optional<TimePoint> last;
   const auto take = [&](std::span<const TimePoint> ends) {
     record.tokens(ends);

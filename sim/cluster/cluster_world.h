@@ -33,7 +33,11 @@ struct ReplayOptions {
   bool rounds = true;  // false: decode steps one at a time, to compare
   // Hears of every write of pages that ends. Empty: nobody.
   std::function<void(const WriteSpan&)> on_write = {};
-  StepListener on_step = {};                         // of every step that ends; empty: nobody
+  StepListener on_step = {};  // of every step that ends; empty: nobody
+  // Puts something around each rank's engine, or between its wires and the endpoint below them. Empty: nothing.
+  std::function<std::unique_ptr<Engine>(RankId, std::unique_ptr<Engine>)> wrap_engine = {};
+  std::function<Endpoint&(Endpoint&)> wrap_endpoint = {};
+  std::size_t trace_events = 0;                      // events each rank keeps of its history (NodeConfig)
   Duration sample_period = std::chrono::seconds(1);  // of the sampler
   std::size_t samples_max = 4000;                    // beyond them it looks half as often
 };
@@ -74,7 +78,6 @@ class ClusterWorld final {
   Task<> replay();
   Task<> arrivals();
   Task<> client(TraceRequest request, std::uint64_t number);
-  GenerationRequest to_generation(const TraceRequest& request, std::uint64_t number);
   Prompt prompt_of(std::uint32_t tokens);
   NodeConfig node_config() const;
   Task<> run_rank(RankId rank);
