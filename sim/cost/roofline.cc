@@ -209,6 +209,8 @@ double Roofline::prefill_seconds(const StepLoad& load, double share) const noexc
   if (window_ == 0) {
     return prefill_start_ + full;
   }
+  // The least of two sums, not the sum of what is least for each sequence: too much where some lie within the window
+  // and others do not, but never by more than a window's work a sequence (a test says how little that is).
   const double near = std::min(pairs, tokens * window_);
   const double kept = std::min(context, tokens + window_ * load.prefill_sequences);
   const double windowed = std::max(near * prefill_pair_ * slow, kept * prefill_context_);

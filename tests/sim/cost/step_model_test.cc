@@ -141,6 +141,34 @@ TEST_CASE("StepModel: a windowed layer stops growing with the context") {
   CHECK(growth(*windowed) == doctest::Approx(growth(*plain) / 2).epsilon(0.001));
 }
 
+// A load has sums over its sequences, and a window takes the least of two sums where it should sum what is least for
+// each.
+TEST_CASE("StepModel: contexts on both sides of a window are priced within 0.3 % of each by itself") {
+  const StepSetup setup = setup_of("gpt-oss-120b", "h100");
+  const auto model = make_roofline_model(setup);
+  const double window = setup.model.window;
+  const double windowed = static_cast<double>(setup.model.windowed_layers()) / setup.model.layers;
+  for (const std::uint32_t batch : {2U, 16U, 64U, 256U}) {
+    const auto time = [&](std::uint32_t context) { return seconds(model->cost(decode_load(batch, context)).total); };
+    const double per_token = (time(16'384) - time(8192)) / ((1 - windowed) * batch * 8192);
+    const double rest = time(8192) - per_token * batch * ((1 - windowed) * 8192 + windowed * window);
+    for (const std::uint32_t shorter : {1U, 32U, 127U}) {
+      StepLoad mixed = decode_load(batch / 2, shorter);
+      for (std::uint32_t i = 0; i < batch / 2; ++i) {
+        mixed.add_decode(8192);
+      }
+      const double near = batch / 2 * (shorter + window);
+      const double one_by_one =
+          rest + per_token * ((1 - windowed) * static_cast<double>(mixed.decode_context) + windowed * near);
+      CAPTURE(batch);
+      CAPTURE(shorter);
+      const double priced = seconds(model->cost(mixed).total);
+      CHECK(priced / one_by_one == doctest::Approx(1).epsilon(0.003));
+      CHECK(priced > one_by_one);
+    }
+  }
+}
+
 TEST_CASE("StepModel: pipeline stages overlap batches, not the one batch") {
   const StepLoad load = prefill_load(1, 4096);
   const StepCost one = make_roofline_model(setup_of("llama-3.1-70b", "h100"))->cost(load);
