@@ -55,7 +55,7 @@ std::uint32_t PrefixIndex::make_entry(std::uint64_t key) {
   } else {
     slot = recency_.oldest();
     recency_.remove(slot);
-    table_.remove(entries_[slot].key);
+    table_.remove(entries_[slot].key, slot);
   }
   entries_[slot] = {key, {}, 0};
   table_.add(key, slot);

@@ -18,26 +18,35 @@ void KeyTable::add(std::uint64_t key, std::uint32_t value) {
   if (2 * (size_ + 1) > slots_.size()) {
     grow();
   }
-  Slot& slot = slots_[slot_of(key)];
-  BATON_CHECK(slot.value == kNone, key, slot.value);
+  Slot& slot = slots_[pair_slot(key, value)];
+  BATON_CHECK(slot.value == kNone, key, value);
   slot = {key, value};
   ++size_;
 }
 
 // The gap that a removal leaves would end the search for entries behind it: whichever of them may stand there moves in.
-void KeyTable::remove(std::uint64_t key) noexcept {
+void KeyTable::remove(std::uint64_t key, std::uint32_t value) noexcept {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t gap = slot_of(key);
-  BATON_CHECK(slots_[gap].value != kNone, key);
-  for (std::size_t next = (gap + 1) & mask; slots_[next].value != kNone; next = (next + 1) & mask) {
-    const std::size_t wanted = home(slots_[next].key);
-    if (((next - wanted) & mask) >= ((next - gap) & mask)) {
-      slots_[gap] = slots_[next];
-      gap = next;
+  std::size_t gap = pair_slot(key, value);
+  BATON_CHECK(slots_[gap].value != kNone, key, value);
+  for (std::size_t at = next(gap); slots_[at].value != kNone; at = next(at)) {
+    const std::size_t wanted = home(slots_[at].key);
+    if (((at - wanted) & mask) >= ((at - gap) & mask)) {
+      slots_[gap] = slots_[at];
+      gap = at;
     }
   }
   slots_[gap].value = kNone;
   --size_;
+}
+
+// The pair's, or the free one where it would stand.
+std::size_t KeyTable::pair_slot(std::uint64_t key, std::uint32_t value) const noexcept {
+  std::size_t index = home(key);
+  while (slots_[index].value != kNone && !(slots_[index].key == key && slots_[index].value == value)) {
+    index = next(index);
+  }
+  return index;
 }
 
 void KeyTable::grow() {
@@ -45,7 +54,7 @@ void KeyTable::grow() {
   --shift_;
   for (const Slot& slot : old) {
     if (slot.value != kNone) {
-      slots_[slot_of(slot.key)] = slot;
+      slots_[pair_slot(slot.key, slot.value)] = slot;
     }
   }
 }

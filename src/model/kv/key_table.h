@@ -1,4 +1,4 @@
-// A flat hash map from 64-bit keys to small numbers: what finds a page by the key of its prefix.
+// A flat hash map from 64-bit keys to small numbers: what finds pages and ranks by the key of a prefix.
 //
 // Open addressing with linear probing in one array that doubles when it is half full, so a look-up touches one or two
 // cache lines. Removal moves later entries back: there are no tombstones, and nothing slows down with age. What it
@@ -21,11 +21,19 @@ class KeyTable final {
   std::uint32_t find(std::uint64_t key) const noexcept {  // kNone if the key is not there
     return slots_[slot_of(key)].value;
   }
-  void add(std::uint64_t key, std::uint32_t value);  // REQUIRES that the key is not there
-  void remove(std::uint64_t key) noexcept;           // REQUIRES that the key is there
+  // Of the values under the key the first that is accepted; kNone if none is. A key has more than one value only where
+  // its owner adds it more than once.
+  template <class Accepts>
+  std::uint32_t find_if(std::uint64_t key, Accepts accepts) const noexcept {
+    std::size_t index = slot_of(key);
+    while (slots_[index].value != kNone && !(slots_[index].key == key && accepts(slots_[index].value))) {
+      index = next(index);
+    }
+    return slots_[index].value;
+  }
 
-  // Tells the processor that the key is about to be looked for: in a large table that is most of a look-up's time.
-  void expect(std::uint64_t key) const noexcept { __builtin_prefetch(&slots_[home(key)]); }
+  void add(std::uint64_t key, std::uint32_t value);              // REQUIRES that the pair is not there
+  void remove(std::uint64_t key, std::uint32_t value) noexcept;  // REQUIRES that the pair is there
 
  private:
   struct Slot {
@@ -39,10 +47,12 @@ class KeyTable final {
   std::size_t slot_of(std::uint64_t key) const noexcept {  // the key's, or the free one where it would stand
     std::size_t index = home(key);
     while (slots_[index].value != kNone && slots_[index].key != key) {
-      index = (index + 1) & (slots_.size() - 1);
+      index = next(index);
     }
     return index;
   }
+  std::size_t next(std::size_t index) const noexcept { return (index + 1) & (slots_.size() - 1); }
+  std::size_t pair_slot(std::uint64_t key, std::uint32_t value) const noexcept;
   void grow();
 
   std::vector<Slot> slots_;  // a power of two

@@ -10,30 +10,30 @@ namespace baton {
 KvPin::KvPin(KvPin&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)),
       pages_(std::exchange(other.pages_, {})),
-      path_(std::exchange(other.path_, {})) {}
+      node_(std::exchange(other.node_, PrefixCache::kRoot)) {}
 
 KvPin& KvPin::operator=(KvPin&& other) noexcept {
   if (this != &other) {
     release();
     pool_ = std::exchange(other.pool_, nullptr);
     pages_ = std::exchange(other.pages_, {});
-    path_ = std::exchange(other.path_, {});
+    node_ = std::exchange(other.node_, PrefixCache::kRoot);
   }
   return *this;
 }
 
 void KvPin::release() noexcept {
   if (KvPool* pool = std::exchange(pool_, nullptr)) {
-    pool->end_pin(pages_, path_);
+    pool->end_pin(pages_, node_);
     pages_.clear();
-    path_.clear();
+    node_ = PrefixCache::kRoot;
   }
 }
 
 KvLease::KvLease(KvLease&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)),
       pages_(std::exchange(other.pages_, {})),
-      path_(std::exchange(other.path_, {})),
+      node_(std::exchange(other.node_, PrefixCache::kRoot)),
       found_(std::exchange(other.found_, 0)) {}
 
 KvLease& KvLease::operator=(KvLease&& other) noexcept {
@@ -41,7 +41,7 @@ KvLease& KvLease::operator=(KvLease&& other) noexcept {
     release();
     pool_ = std::exchange(other.pool_, nullptr);
     pages_ = std::exchange(other.pages_, {});
-    path_ = std::exchange(other.path_, {});
+    node_ = std::exchange(other.node_, PrefixCache::kRoot);
     found_ = std::exchange(other.found_, 0);
   }
   return *this;
@@ -49,15 +49,15 @@ KvLease& KvLease::operator=(KvLease&& other) noexcept {
 
 KvPin KvLease::pin() const {
   BATON_CHECK(pool_ != nullptr);
-  pool_->add_pin(pages_, path_);
-  return {*pool_, pages_, path_};
+  pool_->add_pin(pages_, node_);
+  return {*pool_, pages_, node_};
 }
 
 void KvLease::release() noexcept {
   if (KvPool* pool = std::exchange(pool_, nullptr)) {
-    pool->end_lease(pages_, path_);
+    pool->end_lease(pages_, node_);
     pages_.clear();
-    path_.clear();
+    node_ = PrefixCache::kRoot;
     found_ = 0;
   }
 }

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "model/kv/prefix_cache.h"
 #include "runtime/ids.h"
 
 namespace baton {
@@ -34,12 +35,12 @@ class KvPin final {
 
  private:
   friend class KvLease;
-  KvPin(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path)
-      : pool_(&pool), pages_(std::move(pages)), path_(std::move(path)) {}
+  KvPin(KvPool& pool, std::vector<PageId> pages, PrefixCache::NodeId node)
+      : pool_(&pool), pages_(std::move(pages)), node_(node) {}
 
   KvPool* pool_ = nullptr;
   std::vector<PageId> pages_;
-  std::vector<PageId> path_;  // as the lease's
+  PrefixCache::NodeId node_ = PrefixCache::kRoot;  // as the lease's
 };
 
 // The pages of one sequence, in the order of its positions. Those of its prefix that are in the cache are there to be
@@ -65,12 +66,13 @@ class KvLease final {
 
  private:
   friend class KvPool;
-  KvLease(KvPool& pool, std::vector<PageId> pages, std::vector<PageId> path, std::uint32_t found)
-      : pool_(&pool), pages_(std::move(pages)), path_(std::move(path)), found_(found) {}
+  KvLease(KvPool& pool, std::vector<PageId> pages, PrefixCache::NodeId node, std::uint32_t found)
+      : pool_(&pool), pages_(std::move(pages)), node_(node), found_(found) {}
 
   KvPool* pool_ = nullptr;
   std::vector<PageId> pages_;
-  std::vector<PageId> path_;  // cached pages of its prefix that it uses; mostly, but not always, the first of pages_
+  // Up to where it uses the cache: the pages there are mostly, but not always, the first of pages_.
+  PrefixCache::NodeId node_ = PrefixCache::kRoot;
   std::uint32_t found_ = 0;
 };
 

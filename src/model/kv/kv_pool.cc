@@ -39,30 +39,22 @@ KvPool::~KvPool() {
 
 std::optional<KvLease> KvPool::acquire(std::uint32_t pages, std::span<const std::uint64_t> prefix) {
   prefix = prefix.first(cache_ ? std::min<std::size_t>(prefix.size(), pages) : 0);
-  std::vector<PageId> path;
-  if (!prefix.empty()) {
-    path = cache_->match(prefix);
-  }
-  const auto idle = static_cast<std::uint32_t>(
-      std::count_if(path.begin(), path.end(), [this](PageId page) { return cache_->users(page) == 0; }));
-  const auto found = static_cast<std::uint32_t>(path.size());
-  if (pages - found > available() - idle) {
+  const PrefixCache::Match match = cache_ ? cache_->match(prefix) : PrefixCache::Match();
+  if (pages - match.pages > available() - match.idle) {
     return std::nullopt;
   }
-  for (const PageId page : path) {
-    check_contents(page);
-    if (!mutant(Mutant::found_pages_unheld)) {
-      cache_->use(page);
-    }
+  std::vector<PageId> taken;
+  taken.reserve(pages);
+  PrefixCache::NodeId node = PrefixCache::kRoot;
+  if (match.pages > 0) {
+    cache_->append_pages(match, taken);
+    check_contents(taken);
+    node = mutant(Mutant::found_pages_unheld) ? PrefixCache::kRoot : cache_->hold(match);
   }
-  std::vector<PageId> taken = path;
-  take(pages - found, taken);
+  take(pages - match.pages, taken);
   counts_.asked += prefix.size();
-  counts_.found += found;
-  if (mutant(Mutant::found_pages_unheld)) {
-    path.clear();
-  }
-  return KvLease(*this, std::move(taken), std::move(path), found);
+  counts_.found += match.pages;
+  return KvLease(*this, std::move(taken), node, match.pages);
 }
 
 bool KvPool::extend(KvLease& lease, std::uint32_t more_pages) {
@@ -76,51 +68,37 @@ bool KvPool::extend(KvLease& lease, std::uint32_t more_pages) {
 
 void KvPool::keep(KvLease& lease, std::span<const std::uint64_t> prefix) {
   BATON_CHECK(lease.pool_ == this && prefix.size() <= lease.pages_.size(), prefix.size(), lease.pages_.size());
-  constexpr std::size_t kAhead = 8;
-  for (std::size_t i = lease.path_.size(); cache_ && i < prefix.size(); ++i) {
-    if (i + kAhead < prefix.size()) {
-      cache_->expect(prefix[i + kAhead]);
-    }
-    if (const std::optional<PageId> known = cache_->find(prefix[i])) {
-      cache_->use(*known);
-      lease.path_.push_back(*known);
-      continue;
-    }
-    const PageId id = lease.pages_[i];
+  if (!cache_ || cache_->depth(lease.node_) >= prefix.size()) {
+    return;
+  }
+  lease.node_ = cache_->hold(cache_->match(prefix, lease.node_), lease.node_);
+  const std::uint32_t known = cache_->depth(lease.node_);
+  std::uint32_t end = known;
+  while (end < prefix.size() && pages_[lease.pages_[end]].pins == 0) {
+    ++end;
+  }
+  const std::span<const PageId> kept = std::span(lease.pages_).subspan(known, end - known);
+  for (const PageId id : kept) {
     Page& page = pages_[id];
-    if (page.pins > 0) {
-      return;
-    }
     BATON_CHECK(page.state == PageState::leased, id, page.generation);
     page.state = PageState::cached;
-    --leased_;
-    cache_->add(prefix[i], id);
-    lease.path_.push_back(id);
     if (!contents_.empty()) {
       contents_[id] = hash_of(poisoned_->page(id));
     }
   }
+  leased_ -= static_cast<std::uint32_t>(kept.size());
+  lease.node_ = cache_->add(lease.node_, prefix.subspan(known, kept.size()), kept);
 }
 
 std::uint32_t KvPool::found_in_use(std::span<const std::uint64_t> prefix) const {
-  std::uint32_t pages = 0;
-  for (std::size_t i = 0; cache_ && i < prefix.size(); ++i) {
-    const std::optional<PageId> page = cache_->find(prefix[i]);
-    if (!page || cache_->users(*page) == 0) {
-      break;
-    }
-    ++pages;
-  }
-  return pages;
+  const PrefixCache::Match match = cache_ ? cache_->match(prefix) : PrefixCache::Match();
+  return match.pages - match.idle;  // who uses a page uses all before it
 }
 
 std::uint32_t KvPool::returned_by(const KvLease& lease) const {
-  const auto own = std::count_if(lease.pages_.begin(), lease.pages_.end(), [this](PageId page) {
-    return pages_[page].state == PageState::leased && pages_[page].pins == 0;
-  });
-  const auto shared =
-      std::count_if(lease.path_.begin(), lease.path_.end(), [this](PageId page) { return cache_->users(page) == 1; });
-  return static_cast<std::uint32_t>(own + shared);
+  const auto own = std::ranges::count_if(
+      lease.pages_, [this](PageId page) { return pages_[page].state == PageState::leased && pages_[page].pins == 0; });
+  return static_cast<std::uint32_t>(own) + (cache_ ? cache_->used_once(lease.node_) : 0);
 }
 
 void KvPool::shrink(KvLease& lease, std::uint32_t keep) {
@@ -128,9 +106,8 @@ void KvPool::shrink(KvLease& lease, std::uint32_t keep) {
   if (keep >= lease.size()) {
     return;
   }
-  const std::vector<PageId> back(lease.pages_.begin() + keep, lease.pages_.end());
+  end_lease(std::span(lease.pages_).subspan(keep), PrefixCache::kRoot);
   lease.pages_.resize(keep);
-  end_lease(back, {});
 }
 
 PageState KvPool::state(PageId page) const {
@@ -142,41 +119,45 @@ std::uint32_t KvPool::generation(PageId page) const {
 }
 
 void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
-  into.reserve(into.size() + count);
   if (free() < count) {
     evict(count - free());
   }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const PageId id = free_.lowest();
-    if (!mutant(Mutant::given_page_stays_free)) {
-      free_.remove(id);
-    }
+  const std::size_t first = into.size();
+  free_.take_lowest(count, into);
+  const std::span<const PageId> taken = std::span(into).subspan(first);
+  for (const PageId id : taken) {
     Page& page = pages_[id];
     BATON_CHECK(page.state == PageState::free && page.pins == 0, id, page.pins, page.generation);
     BATON_CHECK(poisoned_ == nullptr || poisoned_->poisoned(id), id, page.generation);
     page.state = PageState::leased;
     ++page.generation;
-    ++leased_;
-    into.push_back(id);
+  }
+  leased_ += count;
+  if (mutant(Mutant::given_page_stays_free)) {
+    free_.add(taken);
   }
 }
 
 void KvPool::evict(std::uint32_t count) {
-  for (const PageId id : cache_->evict(count)) {
+  std::vector<PageId> evicted;
+  evicted.reserve(count);
+  cache_->evict(count, evicted);
+  check_contents(evicted);
+  for (const PageId id : evicted) {
     BATON_CHECK(pages_[id].state == PageState::cached, id, pages_[id].generation);
-    check_contents(id);
-    give_back(id);
+    note_back(id);
   }
+  give_back();
   counts_.evicted += count;
 }
 
-void KvPool::end_lease(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept {
+void KvPool::end_lease(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept {
   const std::uint32_t available_before = available();
-  let_go(path);
+  let_go(node);
   for (const PageId id : pages) {
     Page& page = pages_[id];
     if (page.state == PageState::cached) {
-      continue;  // of the path
+      continue;  // the cache's, from its node upwards
     }
     BATON_CHECK(page.state == PageState::leased, id, page.generation);
     --leased_;
@@ -184,16 +165,17 @@ void KvPool::end_lease(const std::vector<PageId>& pages, const std::vector<PageI
       page.state = PageState::quarantined;
       ++quarantined_;
     } else {
-      give_back(id);
+      note_back(id);
     }
   }
+  give_back();
   tell_pages_back(available_before);
 }
 
 // What is of the cache is used once more; the rest is kept from being given out again.
-void KvPool::add_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path) {
-  for (const PageId id : path) {
-    cache_->use(id);
+void KvPool::add_pin(std::span<const PageId> pages, PrefixCache::NodeId node) {
+  if (cache_) {
+    cache_->use(node);
   }
   for (const PageId id : pages) {
     Page& page = pages_[id];
@@ -204,9 +186,9 @@ void KvPool::add_pin(const std::vector<PageId>& pages, const std::vector<PageId>
   }
 }
 
-void KvPool::end_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept {
+void KvPool::end_pin(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept {
   const std::uint32_t available_before = available();
-  let_go(path);
+  let_go(node);
   for (const PageId id : pages) {
     Page& page = pages_[id];
     if (page.state == PageState::cached) {
@@ -215,24 +197,30 @@ void KvPool::end_pin(const std::vector<PageId>& pages, const std::vector<PageId>
     BATON_CHECK(page.pins > 0 && page.state != PageState::free, id, page.pins);
     if (--page.pins == 0 && page.state == PageState::quarantined) {
       --quarantined_;
-      give_back(id);
+      note_back(id);
     }
   }
+  give_back();
   tell_pages_back(available_before);
 }
 
-void KvPool::let_go(const std::vector<PageId>& path) noexcept {
-  if (!path.empty()) {
-    cache_->let_go(path);
+void KvPool::let_go(PrefixCache::NodeId node) noexcept {
+  if (cache_) {
+    cache_->let_go(node);
   }
 }
 
-void KvPool::give_back(PageId id) noexcept {
+void KvPool::note_back(PageId id) noexcept {
   if (poisoned_ != nullptr) {
     poisoned_->poison(id);
   }
   pages_[id].state = PageState::free;
-  free_.add(id);
+  back_.push_back(id);
+}
+
+void KvPool::give_back() noexcept {
+  free_.add(back_);
+  back_.clear();
 }
 
 void KvPool::tell_pages_back(std::uint32_t available_before) noexcept {
@@ -241,8 +229,13 @@ void KvPool::tell_pages_back(std::uint32_t available_before) noexcept {
   }
 }
 
-void KvPool::check_contents(PageId id) const {
-  BATON_CHECK(contents_.empty() || contents_[id] == hash_of(poisoned_->page(id)), id, pages_[id].generation);
+void KvPool::check_contents(std::span<const PageId> pages) const {
+  if (contents_.empty()) {
+    return;
+  }
+  for (const PageId id : pages) {
+    BATON_CHECK(contents_[id] == hash_of(poisoned_->page(id)), id, pages_[id].generation);
+  }
 }
 
 const KvPool::Page& KvPool::at(PageId page) const {

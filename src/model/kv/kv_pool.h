@@ -98,13 +98,14 @@ class KvPool final {
 
   void take(std::uint32_t count, std::vector<PageId>& into);
   void evict(std::uint32_t count);
-  void end_lease(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept;
-  void add_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path);
-  void end_pin(const std::vector<PageId>& pages, const std::vector<PageId>& path) noexcept;
-  void let_go(const std::vector<PageId>& path) noexcept;
-  void give_back(PageId page) noexcept;
+  void end_lease(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept;
+  void add_pin(std::span<const PageId> pages, PrefixCache::NodeId node);
+  void end_pin(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept;
+  void let_go(PrefixCache::NodeId node) noexcept;
+  void note_back(PageId page) noexcept;
+  void give_back() noexcept;
   void tell_pages_back(std::uint32_t available_before) noexcept;
-  void check_contents(PageId page) const;
+  void check_contents(std::span<const PageId> pages) const;
   const Page& at(PageId page) const;
 
   KvLayout layout_;
@@ -113,6 +114,7 @@ class KvPool final {
   PageSet free_;
   std::optional<PrefixCache> cache_;
   CacheCounts counts_;
+  std::vector<PageId> back_;             // being given back, all at once
   std::vector<std::uint64_t> contents_;  // of cached pages, as hashes; empty unless poisoned
   std::function<void()> pages_back_;
   std::uint32_t leased_ = 0;

@@ -47,34 +47,55 @@ PageId PageSet::lowest() const noexcept {
   return index;
 }
 
-void PageSet::add(PageId page) noexcept {
-  BATON_CHECK(page < bound_, page, bound_);
-  std::uint32_t index = page;
-  for (std::vector<std::uint64_t>& words : levels_) {
-    std::uint64_t& word = words[index / kWordBits];
-    if ((word & bit_of(index)) != 0) {
-      size_ += &words == &levels_.front() ? 0 : 1;  // the word held another page already, and those above say so
-      return;
+void PageSet::take_lowest(std::uint32_t count, std::vector<PageId>& into) {
+  BATON_CHECK(count <= size_, count, size_);
+  into.reserve(into.size() + count);
+  while (count > 0) {
+    const std::uint32_t word = lowest() / kWordBits;
+    std::uint64_t left = levels_.front()[word];
+    const std::uint64_t all = left;
+    for (; left != 0 && count > 0; --count) {
+      into.push_back(word * kWordBits + static_cast<std::uint32_t>(std::countr_zero(left)));
+      left &= left - 1;
     }
-    word |= bit_of(index);
-    index /= kWordBits;
+    take_bits(word, all & ~left);
   }
-  ++size_;
 }
 
-void PageSet::remove(PageId page) noexcept {
-  BATON_CHECK(page < bound_, page, bound_);
-  std::uint32_t index = page;
-  if ((levels_.front()[index / kWordBits] & bit_of(index)) == 0) {
-    return;
+void PageSet::add(std::span<const PageId> pages) noexcept {
+  for (std::size_t i = 0; i < pages.size();) {
+    const std::uint32_t word = pages[i] / kWordBits;
+    std::uint64_t bits = 0;
+    for (; i < pages.size() && pages[i] / kWordBits == word; ++i) {
+      BATON_CHECK(pages[i] < bound_, pages[i], bound_);
+      bits |= bit_of(pages[i]);
+    }
+    add_bits(word, bits);
   }
-  --size_;
+}
+
+// Of the lowest level; a word that becomes empty is taken out of the levels above.
+void PageSet::take_bits(std::uint32_t index, std::uint64_t bits) noexcept {
+  size_ -= static_cast<std::uint32_t>(std::popcount(levels_.front()[index] & bits));
   for (std::vector<std::uint64_t>& words : levels_) {
-    std::uint64_t& word = words[index / kWordBits];
-    word &= ~bit_of(index);
-    if (word != 0) {
+    words[index] &= ~bits;
+    if (words[index] != 0) {
       return;
     }
+    bits = bit_of(index);
+    index /= kWordBits;
+  }
+}
+
+void PageSet::add_bits(std::uint32_t index, std::uint64_t bits) noexcept {
+  size_ += static_cast<std::uint32_t>(std::popcount(bits & ~levels_.front()[index]));
+  for (std::vector<std::uint64_t>& words : levels_) {
+    const bool known = words[index] != 0;  // to the levels above
+    words[index] |= bits;
+    if (known) {
+      return;
+    }
+    bits = bit_of(index);
     index /= kWordBits;
   }
 }

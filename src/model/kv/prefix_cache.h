@@ -1,17 +1,19 @@
-// Which page holds which prefix: the index of a pool's cached pages, and the order in which they are given up.
+// Which pages hold which prefix: the index of a pool's cached pages, and the order in which they are given up.
 //
-// A radix tree over pages, kept as a flat table: keys are chained (prefix_keys.h), so the key of a page names its whole
-// path, and walking a prompt's keys until one is missing walks the tree from its root. A page counts its users; whoever
-// uses a page uses all pages before it. Those nobody uses stand in order of their last use, and of pages let go
-// together the later ones of a prompt are the older: so the oldest is always a leaf, and the tree never loses a page
-// that others hang on.
+// A radix tree whose edges are runs of pages. Keys are chained (prefix_keys.h): two prompts that part never meet again.
 //
-// An index only: states, leases and contents are KvPool's, which owns it. Each operation costs the same however many
-// pages there are. Deterministic; one thread.
+//   root --[k0 k1 k2 | pages]--> a --[k3 k4 | pages]--> b        a table finds the child of a node by its first key;
+//                                '--[x3 | pages]------> c        within a run keys are compared one after the other
+//
+// A prompt that ends or parts inside of a run splits it. The lower part keeps the node's number, so whoever holds a
+// node holds the same pages for as long as it does. A node counts its users, each of whom uses all nodes above as well;
+// those without stand in order of their last use, and of nodes let go together the lower are the older. So the oldest
+// is always a leaf, and pages are taken from its end: what others hang on is never lost.
+//
+// An index only: states, leases and contents are KvPool's, which owns it. Deterministic; one thread.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,41 +25,67 @@ namespace baton {
 
 class PrefixCache final {
  public:
+  using NodeId = std::uint32_t;
+  static constexpr NodeId kRoot = 0;  // the empty prefix: it has no pages, and holding it holds nothing
+
+  // How far a walk came. It may end inside of the node's run.
+  struct Match {
+    NodeId node = kRoot;
+    std::uint32_t pages = 0;  // on the way from the root
+    std::uint32_t idle = 0;   // of those that the walk passed, pages nobody uses
+  };
+
   // For pages numbered below `pages`.
-  explicit PrefixCache(std::uint32_t pages) : nodes_(pages), idle_(pages) {}
+  explicit PrefixCache(std::uint32_t pages);
 
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(table_.size()); }
-  std::uint32_t idle() const noexcept { return idle_.size(); }  // pages that evict() can give
-  std::uint32_t users(PageId page) const noexcept { return nodes_[page].users; }
+  std::uint32_t size() const noexcept { return size_; }
+  std::uint32_t idle() const noexcept { return idle_pages_; }  // pages that evict() can give
 
-  std::optional<PageId> find(std::uint64_t key) const noexcept {
-    const std::uint32_t page = table_.find(key);
-    return page == KeyTable::kNone ? std::nullopt : std::optional(page);
-  }
-  void expect(std::uint64_t key) const noexcept { table_.expect(key); }  // find() or add() is about to be asked
+  // The longest prefix that is there. With `from`, a node that holds the first of these keys, the walk starts there.
+  Match match(std::span<const std::uint64_t> keys, NodeId from = kRoot) const;
+  // The pages of a match, in order, at the end of `into`.
+  void append_pages(const Match& match, std::vector<PageId>& into) const;
 
-  // The pages of the longest prefix that is there, in order.
-  std::vector<PageId> match(std::span<const std::uint64_t> keys) const;
+  // Pages from the root to the end of the node.
+  std::uint32_t depth(NodeId node) const noexcept { return nodes_[node].start + run_of(node); }
+  // Pages that would become idle if one user of the node let go.
+  std::uint32_t used_once(NodeId node) const noexcept;
 
-  // Takes a page up, with one user. REQUIRES that neither page nor key is in.
-  void add(std::uint64_t key, PageId page);
+  // One user more for the pages of a match, made just now; the node to let go of later. Who holds `from` already, where
+  // the walk started, holds the result instead of it.
+  NodeId hold(const Match& match, NodeId from = kRoot);
+  void use(NodeId node) noexcept;     // one user more for it and all above
+  void let_go(NodeId node) noexcept;  // one less
 
-  void use(PageId page) noexcept;  // one user more
-  // One user less for each page of a prefix, the last page first.
-  void let_go(std::span<const PageId> path) noexcept;
+  // Takes pages up behind a node that the caller holds: it holds the result instead. REQUIRES that match() found none
+  // of the keys there, and that none of the pages is in. Nothing happens if there are none.
+  NodeId add(NodeId parent, std::span<const std::uint64_t> keys, std::span<const PageId> pages);
 
-  // Gives up the pages that nobody has used for longest. REQUIRES that so many are idle.
-  std::vector<PageId> evict(std::uint32_t count);
+  // Gives up the pages that nobody has used for longest, and appends them. REQUIRES that so many are idle.
+  void evict(std::uint32_t count, std::vector<PageId>& into);
 
  private:
   struct Node {
-    std::uint64_t key = 0;
+    std::vector<std::uint64_t> keys;
+    std::vector<PageId> pages;  // as many
+    NodeId parent = kRoot;
+    std::uint32_t start = 0;  // pages above
     std::uint32_t users = 0;
+    std::uint32_t children = 0;
   };
 
-  KeyTable table_;
-  std::vector<Node> nodes_;  // by page
-  RecencyList idle_;         // pages without users
+  std::uint32_t run_of(NodeId node) const noexcept { return static_cast<std::uint32_t>(nodes_[node].pages.size()); }
+  NodeId child(NodeId parent, std::uint64_t key) const noexcept;  // KeyTable::kNone if there is none
+  NodeId make_node();
+  NodeId split(NodeId node, std::uint32_t at);
+  void remove_leaf(NodeId node, std::uint64_t first_key) noexcept;
+
+  std::vector<Node> nodes_;  // the root first
+  std::vector<NodeId> spare_;
+  KeyTable children_;  // by first keys, which nodes under different parents may share if keys are not chained
+  RecencyList idle_;   // nodes without users
+  std::uint32_t size_ = 0;
+  std::uint32_t idle_pages_ = 0;
 };
 
 }  // namespace baton

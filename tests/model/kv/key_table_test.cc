@@ -1,6 +1,8 @@
 #include "model/kv/key_table.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -24,7 +26,7 @@ TEST_CASE("KeyTable: random additions and removals agree with a map, for hashed,
       const auto found = expected.find(key);
       REQUIRE(table.find(key) == (found == expected.end() ? KeyTable::kNone : found->second));
       if (found != expected.end()) {
-        table.remove(key);
+        table.remove(key, found->second);
         expected.erase(found);
       } else if (expected.size() < 300) {
         const std::uint32_t value = pick(1000);
@@ -41,8 +43,30 @@ TEST_CASE("KeyTable: zero is a key like others") {
   CHECK(table.find(0) == KeyTable::kNone);
   table.add(0, 0);
   CHECK(table.find(0) == 0);
-  table.remove(0);
+  table.remove(0, 0);
   CHECK(table.find(0) == KeyTable::kNone);
+}
+
+TEST_CASE("KeyTable: values under one key are told apart, through growth and removal") {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    test::Pick pick(seed);
+    KeyTable table;
+    std::set<std::pair<std::uint64_t, std::uint32_t>> expected;
+    for (int step = 0; step < 2000; ++step) {
+      const std::pair<std::uint64_t, std::uint32_t> pair{pick(20), pick(10)};
+      const bool known = expected.contains(pair);
+      const auto found = table.find_if(pair.first, [&](std::uint32_t value) { return value == pair.second; });
+      REQUIRE(found == (known ? pair.second : KeyTable::kNone));
+      if (known) {
+        table.remove(pair.first, pair.second);
+        expected.erase(pair);
+      } else {
+        table.add(pair.first, pair.second);
+        expected.insert(pair);
+      }
+      REQUIRE(table.size() == expected.size());
+    }
+  }
 }
 
 }  // namespace

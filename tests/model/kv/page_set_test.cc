@@ -1,6 +1,8 @@
 #include "model/kv/page_set.h"
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -9,34 +11,62 @@
 namespace baton {
 namespace {
 
-TEST_CASE("PageSet: a full one gives all numbers in order, whatever its size") {
+TEST_CASE("PageSet: a full one gives all numbers in order, whatever its size and however many at a time") {
   for (const std::uint32_t bound : {1U, 63U, 64U, 65U, 4095U, 4096U, 4097U, 300'000U}) {
-    PageSet set(bound);
-    CHECK(set.size() == 0);
-    set.fill();
-    REQUIRE(set.size() == bound);
-    for (PageId page = 0; page < bound; ++page) {
-      REQUIRE(set.lowest() == page);
-      set.remove(page);
+    for (const std::uint32_t step : {1U, 7U, 64U, 1000U}) {
+      PageSet set(bound);
+      CHECK(set.size() == 0);
+      set.fill();
+      REQUIRE(set.size() == bound);
+      std::vector<PageId> taken;
+      while (set.size() > 0) {
+        REQUIRE(set.lowest() == taken.size());
+        set.take_lowest(std::min(step, set.size()), taken);
+        REQUIRE(set.size() + taken.size() == bound);
+      }
+      for (PageId page = 0; page < bound; ++page) {
+        REQUIRE(taken[page] == page);
+      }
     }
-    CHECK(set.size() == 0);
   }
 }
 
-TEST_CASE("PageSet: random additions and removals agree with an ordered set") {
+// Runs of neighbours, and pages here and there, some of which are in already.
+std::vector<PageId> draw_pages(test::Pick& pick, std::uint32_t bound) {
+  std::vector<PageId> pages;
+  for (std::uint32_t runs = pick(4); runs > 0; --runs) {
+    PageId page = pick(bound);
+    for (std::uint32_t left = 1 + (pick.chance(0.5) ? 0 : pick(200)); left > 0 && page < bound; --left) {
+      pages.push_back(page++);
+    }
+  }
+  if (pick.chance(0.3)) {
+    std::reverse(pages.begin(), pages.end());
+  }
+  return pages;
+}
+
+TEST_CASE("PageSet: random additions and takings agree with an ordered set") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     test::Pick pick(seed);
     const std::uint32_t bound = 1 + pick(10'000);
     PageSet set(bound);
     std::set<PageId> expected;
-    for (int step = 0; step < 5000; ++step) {
-      const PageId page = pick(pick.chance(0.5) ? bound : 1 + bound / 50);
+    for (int step = 0; step < 2000; ++step) {
       if (pick.chance(0.5)) {
-        set.add(page);
-        expected.insert(page);
+        const std::vector<PageId> pages = draw_pages(pick, bound);
+        set.add(pages);
+        expected.insert(pages.begin(), pages.end());
       } else {
-        set.remove(page);
-        expected.erase(page);
+        std::vector<PageId> taken;
+        const auto most = static_cast<std::uint32_t>(expected.size());
+        const std::uint32_t count = std::min(most, pick.chance(0.1) ? most : pick(200));
+        set.take_lowest(count, taken);
+        REQUIRE(taken.size() == count);
+        for (const PageId page : taken) {
+          REQUIRE(page == *expected.begin());
+          expected.erase(expected.begin());
+        }
       }
       REQUIRE(set.size() == expected.size());
       REQUIRE((expected.empty() || set.lowest() == *expected.begin()));

@@ -1,17 +1,12 @@
 // The prefix cache inside of its pool: what is found, what may be taken back, and that contents are never lost.
 #include "model/kv/prefix_cache.h"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include <doctest/doctest.h>
 
 #include "model/kv/kv_pool.h"
-#include "model/kv/prefix_keys.h"
-#include "tests/support/pick.h"
 
 namespace baton {
 namespace {
@@ -152,220 +147,67 @@ TEST_CASE("PrefixCache: the listener hears when cached pages become available") 
   CHECK(told == 1);
 }
 
-// The pool beside a plain account of who holds what. Every page's bytes say which prefix it was computed for.
-class CacheRun final {
- public:
-  explicit CacheRun(std::uint64_t seed)
-      : pick_(seed), arena_(tiny_layout(), kPages), pool_(tiny_layout(), kPages, &arena_, true) {}
+TEST_CASE("PrefixCache: a prompt that parts inside of a run leaves those who hold the run what they had") {
+  KvPool pool(tiny_layout(), 8, nullptr, true);
+  leave_in_cache(pool, {1, 2, 3, 4});
+  auto whole = pool.acquire(4, Keys{1, 2, 3, 4});
+  KvPin pin = whole->pin();
+  auto half = pool.acquire(3, Keys{1, 2, 9});
+  CHECK(half->found() == 2);
+  pool.keep(*half, Keys{1, 2, 9});
+  CHECK(pool.cached() == 5);
+  CHECK(pool.available() == 3);
+  CHECK(pool.returned_by(*whole) == 0);  // the pin holds it
+  pin.release();
+  CHECK(pool.returned_by(*whole) == 2);
+  CHECK(pool.returned_by(*half) == 1);
+  whole->release();
+  CHECK(pool.available() == 5);
+  CHECK(pool.found_in_use(Keys{1, 2, 3, 4}) == 2);
+  CHECK(pool.returned_by(*half) == 3);
+  half->release();
+  CHECK(pool.drained());
+  CHECK(pool.acquire(4, Keys{1, 2, 3, 4})->found() == 4);
+  CHECK(pool.acquire(3, Keys{1, 2, 9})->found() == 3);
+}
 
-  void step() {
-    const std::uint32_t choice = pick_(10);
-    if (choice < 4) {
-      acquire();
-    } else if (choice < 6 && !rooms_.empty()) {
-      Room& room = any();
-      pool_.keep(room.lease, room.keys);
-      note_kept(room);
-    } else if (choice == 6 && !rooms_.empty()) {
-      Room& room = any();
-      const std::uint32_t more = pick_(3);
-      const std::uint32_t before = pool_.available();
-      REQUIRE(pool_.extend(room.lease, more) == (more <= before));
-      note_evictions();
-      fill(room, room.lease.size() - (more <= before ? more : 0));
-    } else if (choice == 7 && !rooms_.empty()) {
-      const Room& room = any();
-      pins_.push_back({room.lease.pin(), held_by(room)});
-    } else if (choice == 8 && !pins_.empty()) {
-      const std::size_t index = pick_(pins_.size());
-      note_use(pins_[index].held);
-      pins_.erase(pins_.begin() + static_cast<std::ptrdiff_t>(index));
-    } else if (!rooms_.empty()) {
-      end();
-    }
-  }
+TEST_CASE("PrefixCache: of a run nobody uses the end goes first, and what is left is found") {
+  KvPool pool(tiny_layout(), 4, nullptr, true);
+  leave_in_cache(pool, {1, 2, 3, 4});
+  auto other = pool.acquire(1);
+  CHECK(pages_of(*other) == std::vector<PageId>{3});
+  CHECK(pool.acquire(3, Keys{1, 2, 3, 4})->found() == 3);
+  auto more = pool.acquire(2);
+  CHECK(pages_of(*more) == std::vector<PageId>{1, 2});
+  CHECK(pool.acquire(1, Keys{1, 2})->found() == 1);
+  CHECK(pool.acquire(1));
+  CHECK(pool.cached() == 0);
+}
 
-  void check() {
-    REQUIRE(pool_.free() + pool_.leased() + pool_.cached() + pool_.quarantined() == kPages);
-    std::uint32_t cached = 0;
-    for (PageId page = 0; page < kPages; ++page) {
-      cached += pool_.state(page) == PageState::cached ? 1 : 0;
-      REQUIRE((pool_.state(page) != PageState::free || arena_.poisoned(page)));
-    }
-    REQUIRE(cached == pool_.cached());
-    for (const Room& room : rooms_) {
-      for (std::uint32_t i = 0; i < room.lease.size(); ++i) {
-        REQUIRE(pool_.state(room.lease.pages()[i]) != PageState::free);
-        REQUIRE(word_of(room.lease.pages()[i]) == room.word(i));  // nobody else has written it
-      }
-    }
-    for (const Pin& pin : pins_) {
-      for (const PageId page : pin.pin.pages()) {
-        REQUIRE(pool_.state(page) != PageState::free);
-      }
-    }
-    const auto holds = [](const auto& holder) { return !holder.pages().empty(); };
-    const bool held = std::ranges::any_of(rooms_, [&](const Room& room) { return holds(room.lease); }) ||
-                      std::ranges::any_of(pins_, [&](const Pin& pin) { return holds(pin.pin); });
-    REQUIRE(pool_.drained() == !held);
-  }
+TEST_CASE("PrefixCache: what was split goes in the order in which it was used, whichever part it was") {
+  KvPool pool(tiny_layout(), 6, nullptr, true);
+  leave_in_cache(pool, {1, 2, 3});  // pages 0, 1, 2
+  leave_in_cache(pool, {7, 8});     // pages 3, 4
+  leave_in_cache(pool, {1});        // and so 7 and 8 are older than 1
+  auto lease = pool.acquire(4);
+  CHECK(pages_of(*lease) == std::vector<PageId>{1, 2, 4, 5});
+  CHECK(pool.acquire(1, Keys{1})->found() == 1);
+  CHECK(pool.acquire(1, Keys{7})->found() == 1);
+}
 
-  void finish() {
-    rooms_.clear();
-    pins_.clear();
-    REQUIRE(pool_.drained());
-    REQUIRE(pool_.leased() + pool_.quarantined() == 0);
-  }
-
-  std::uint64_t found() const { return pool_.cache_counts().found; }
-  std::uint64_t evicted() const { return pool_.cache_counts().evicted; }
-
- private:
-  static constexpr std::uint32_t kPages = 23;
-
-  struct Room {
-    KvLease lease;
-    Keys keys;
-    std::size_t held = 0;  // leading keys whose cached pages it uses
-    std::uint64_t word(std::uint32_t page) const {
-      return page < keys.size() ? keys[page] : 1'000'000 + keys.size() * 100 + page;
-    }
-  };
-
-  struct Pin {
-    KvPin pin;
-    Keys held;
-  };
-  struct Kept {
-    PageId page;
-    std::uint64_t last_use;
-    Keys above;
-  };
-
-  Room& any() { return rooms_[pick_(rooms_.size())]; }
-  static Keys held_by(const Room& room) {
-    return {room.keys.begin(), room.keys.begin() + static_cast<std::ptrdiff_t>(room.held)};
-  }
-
-  void acquire() {
-    std::vector<TokenId> tokens;
-    for (std::uint32_t left = pick_(8 * kPageTokens); left > 0; --left) {
-      tokens.push_back(static_cast<TokenId>(tokens.size() % kPageTokens == 0 ? pick_(2) : 0));
-    }
-    Room room;
-    room.keys = prefix_keys(tokens, kPageTokens, 0);
-    const auto pages = static_cast<std::uint32_t>(room.keys.size()) + pick_(3);
-    std::uint32_t in_cache = 0;
-    while (in_cache < room.keys.size() && kept_.contains(room.keys[in_cache])) {
-      ++in_cache;
-    }
-    const std::uint32_t in_use = pool_.found_in_use(room.keys);
-    REQUIRE(in_use <= in_cache);
-    const bool fits = pages - in_use <= pool_.available();
-    auto lease = pool_.acquire(pages, room.keys);
-    REQUIRE(lease.has_value() == fits);
-    if (lease) {
-      REQUIRE(lease->found() == in_cache);
-      room.lease = std::move(*lease);
-      room.held = room.lease.found();
-      note_evictions();
-      fill(room, room.lease.found());
-      rooms_.push_back(std::move(room));
-    }
-  }
-
-  void fill(const Room& room, std::uint32_t from) {
-    for (std::uint32_t i = from; i < room.lease.size(); ++i) {
-      const std::uint64_t word = room.word(i);
-      std::memcpy(arena_.page(room.lease.pages()[i]).data(), &word, sizeof word);
-    }
-  }
-
-  std::uint64_t word_of(PageId page) const {
-    std::uint64_t word = 0;
-    std::memcpy(&word, arena_.page(page).data(), sizeof word);
-    return word;
-  }
-
-  void note_kept(Room& room) {
-    for (std::size_t i = 0; i < room.keys.size(); ++i) {
-      const std::uint64_t key = room.keys[i];
-      const PageId own = room.lease.pages()[i];
-      if (!kept_.contains(key) && pool_.state(own) == PageState::cached) {
-        kept_[key] = {own, 0, {room.keys.begin(), room.keys.begin() + static_cast<std::ptrdiff_t>(i)}};
-      }
-      if (!kept_.contains(key)) {
-        break;
-      }
-      room.held = std::max(room.held, i + 1);
-    }
-  }
-
-  // Of what was taken back just now: nobody held it, nothing hangs on it, and nothing idle is older.
-  void note_evictions() {
-    std::uint64_t latest_gone = 0;
-    for (auto entry = kept_.begin(); entry != kept_.end();) {
-      if (pool_.state(entry->second.page) == PageState::cached && word_of(entry->second.page) == entry->first) {
-        ++entry;
-        continue;
-      }
-      latest_gone = std::max(latest_gone, entry->second.last_use);
-      entry = kept_.erase(entry);
-    }
-    for (const auto& [key, kept] : kept_) {
-      for (const std::uint64_t above : kept.above) {
-        REQUIRE(kept_.contains(above));
-      }
-      REQUIRE((in_use(key) || kept.last_use >= latest_gone));
-    }
-  }
-
-  bool in_use(std::uint64_t key) const { return pool_.found_in_use(path_to(key)) == path_to(key).size(); }
-  Keys path_to(std::uint64_t key) const {
-    Keys path = kept_.at(key).above;
-    path.push_back(key);
-    return path;
-  }
-
-  void end() {
-    const std::size_t index = pick_(rooms_.size());
-    note_use(held_by(rooms_[index]));
-    rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(index));
-  }
-
-  void note_use(const Keys& held) {
-    ++now_;
-    for (const std::uint64_t key : held) {
-      kept_.at(key).last_use = now_;
-    }
-  }
-
-  test::Pick pick_;
-  KvArena arena_;
-  KvPool pool_;
-  std::vector<Room> rooms_;
-  std::vector<Pin> pins_;
-  std::map<std::uint64_t, Kept> kept_;
-  std::uint64_t now_ = 1;
-};
-
-TEST_CASE("PrefixCache: random leases, pins, growth and keeping agree with a plain account") {
-  std::uint64_t found = 0;
-  std::uint64_t evicted = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    CacheRun run(seed);
-    for (int step = 0; step < 300; ++step) {
-      CAPTURE(seed);
-      CAPTURE(step);
-      run.step();
-      run.check();
-    }
-    found += run.found();
-    evicted += run.evicted();
-    run.finish();
-  }
-  CHECK(found > 5'000);
-  CHECK(evicted > 1'000);
+TEST_CASE("PrefixCache: equal keys behind different prefixes, which chained ones never are, share nothing") {
+  KvPool pool(tiny_layout(), 8, nullptr, true);
+  leave_in_cache(pool, {1, 2, 2});
+  leave_in_cache(pool, {3, 2, 4});
+  CHECK(pool.cached() == 6);
+  CHECK(pages_of(*pool.acquire(3, Keys{3, 2, 2})) == std::vector<PageId>{3, 4, 6});
+  leave_in_cache(pool, {1, 5});  // now 2 is a first key behind 1
+  leave_in_cache(pool, {3, 5});  // and behind 3
+  CHECK(pool.cached() == 8);
+  CHECK(pool.acquire(3, Keys{1, 2, 2})->found() == 3);
+  CHECK(pool.acquire(3, Keys{3, 2, 4})->found() == 3);
+  CHECK(pool.acquire(8));
+  CHECK(pool.cached() == 0);
 }
 
 }  // namespace
