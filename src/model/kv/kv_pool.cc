@@ -125,10 +125,10 @@ void KvPool::take(std::uint32_t count, std::vector<PageId>& into) {
   const std::size_t first = into.size();
   free_.take_lowest(count, into);
   const std::span<const PageId> taken = std::span(into).subspan(first);
+  check_poison(taken);
   for (const PageId id : taken) {
     Page& page = pages_[id];
     BATON_CHECK(page.state == PageState::free && page.pins == 0, id, page.pins, page.generation);
-    BATON_CHECK(poisoned_ == nullptr || poisoned_->poisoned(id), id, page.generation);
     page.state = PageState::leased;
     ++page.generation;
   }
@@ -145,30 +145,32 @@ void KvPool::evict(std::uint32_t count) {
   check_contents(evicted);
   for (const PageId id : evicted) {
     BATON_CHECK(pages_[id].state == PageState::cached, id, pages_[id].generation);
-    note_back(id);
   }
-  give_back();
+  give_back(evicted);
   counts_.evicted += count;
 }
 
 void KvPool::end_lease(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept {
   const std::uint32_t available_before = available();
   let_go(node);
+  std::uint32_t quarantined = 0;
+  back_.clear();
   for (const PageId id : pages) {
     Page& page = pages_[id];
     if (page.state == PageState::cached) {
       continue;  // the cache's, from its node upwards
     }
     BATON_CHECK(page.state == PageState::leased, id, page.generation);
-    --leased_;
     if (page.pins > 0 && !mutant(Mutant::pinned_pages_return)) {
       page.state = PageState::quarantined;
-      ++quarantined_;
+      ++quarantined;
     } else {
-      note_back(id);
+      back_.push_back(id);
     }
   }
-  give_back();
+  quarantined_ += quarantined;
+  leased_ -= quarantined + static_cast<std::uint32_t>(back_.size());
+  give_back(back_);
   tell_pages_back(available_before);
 }
 
@@ -189,6 +191,7 @@ void KvPool::add_pin(std::span<const PageId> pages, PrefixCache::NodeId node) {
 void KvPool::end_pin(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept {
   const std::uint32_t available_before = available();
   let_go(node);
+  back_.clear();
   for (const PageId id : pages) {
     Page& page = pages_[id];
     if (page.state == PageState::cached) {
@@ -196,11 +199,11 @@ void KvPool::end_pin(std::span<const PageId> pages, PrefixCache::NodeId node) no
     }
     BATON_CHECK(page.pins > 0 && page.state != PageState::free, id, page.pins);
     if (--page.pins == 0 && page.state == PageState::quarantined) {
-      --quarantined_;
-      note_back(id);
+      back_.push_back(id);
     }
   }
-  give_back();
+  quarantined_ -= static_cast<std::uint32_t>(back_.size());
+  give_back(back_);
   tell_pages_back(available_before);
 }
 
@@ -210,22 +213,30 @@ void KvPool::let_go(PrefixCache::NodeId node) noexcept {
   }
 }
 
-void KvPool::note_back(PageId id) noexcept {
-  if (poisoned_ != nullptr) {
-    poisoned_->poison(id);
+void KvPool::give_back(std::span<const PageId> pages) noexcept {
+  for (const PageId id : pages) {
+    pages_[id].state = PageState::free;
   }
-  pages_[id].state = PageState::free;
-  back_.push_back(id);
-}
-
-void KvPool::give_back() noexcept {
-  free_.add(back_);
-  back_.clear();
+  if (poisoned_ != nullptr) {
+    for (const PageId id : pages) {
+      poisoned_->poison(id);
+    }
+  }
+  free_.add(pages);
 }
 
 void KvPool::tell_pages_back(std::uint32_t available_before) noexcept {
   if (pages_back_ && available() > available_before) {
     pages_back_();
+  }
+}
+
+void KvPool::check_poison(std::span<const PageId> pages) const {
+  if (poisoned_ == nullptr) {
+    return;
+  }
+  for (const PageId id : pages) {
+    BATON_CHECK(poisoned_->poisoned(id), id, pages_[id].generation);
   }
 }
 

@@ -102,9 +102,9 @@ class KvPool final {
   void add_pin(std::span<const PageId> pages, PrefixCache::NodeId node);
   void end_pin(std::span<const PageId> pages, PrefixCache::NodeId node) noexcept;
   void let_go(PrefixCache::NodeId node) noexcept;
-  void note_back(PageId page) noexcept;
-  void give_back() noexcept;
+  void give_back(std::span<const PageId> pages) noexcept;
   void tell_pages_back(std::uint32_t available_before) noexcept;
+  void check_poison(std::span<const PageId> pages) const;
   void check_contents(std::span<const PageId> pages) const;
   const Page& at(PageId page) const;
 
@@ -114,7 +114,7 @@ class KvPool final {
   PageSet free_;
   std::optional<PrefixCache> cache_;
   CacheCounts counts_;
-  std::vector<PageId> back_;             // being given back, all at once
+  std::vector<PageId> back_;             // given back by the call under way; kept for its memory
   std::vector<std::uint64_t> contents_;  // of cached pages, as hashes; empty unless poisoned
   std::function<void()> pages_back_;
   std::uint32_t leased_ = 0;

@@ -49,13 +49,14 @@ PageId PageSet::lowest() const noexcept {
 
 void PageSet::take_lowest(std::uint32_t count, std::vector<PageId>& into) {
   BATON_CHECK(count <= size_, count, size_);
-  into.reserve(into.size() + count);
-  while (count > 0) {
+  std::size_t at = into.size();
+  into.resize(at + count);
+  while (at < into.size()) {
     const std::uint32_t word = lowest() / kWordBits;
-    std::uint64_t left = levels_.front()[word];
-    const std::uint64_t all = left;
-    for (; left != 0 && count > 0; --count) {
-      into.push_back(word * kWordBits + static_cast<std::uint32_t>(std::countr_zero(left)));
+    const std::uint64_t all = levels_.front()[word];
+    std::uint64_t left = all;
+    for (; left != 0 && at < into.size(); ++at) {
+      into[at] = word * kWordBits + static_cast<std::uint32_t>(std::countr_zero(left));
       left &= left - 1;
     }
     take_bits(word, all & ~left);
@@ -65,9 +66,9 @@ void PageSet::take_lowest(std::uint32_t count, std::vector<PageId>& into) {
 void PageSet::add(std::span<const PageId> pages) noexcept {
   for (std::size_t i = 0; i < pages.size();) {
     const std::uint32_t word = pages[i] / kWordBits;
+    BATON_CHECK(pages[i] < bound_, pages[i], bound_);
     std::uint64_t bits = 0;
     for (; i < pages.size() && pages[i] / kWordBits == word; ++i) {
-      BATON_CHECK(pages[i] < bound_, pages[i], bound_);
       bits |= bit_of(pages[i]);
     }
     add_bits(word, bits);
