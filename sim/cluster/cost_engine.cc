@@ -104,9 +104,11 @@ Task<> CostEngine::run_rounds(StepLoad load, Rounds& rounds, std::size_t sequenc
   rounds.on_cut([&cut] { cut.notify(); });
   const TimePoint began = context_.now();
   TimePoint end = began;
+  std::vector<StepCost> costs;
   for (std::uint32_t size = kFirstPlan; rounds.planned() < rounds.most(); size = std::min(2 * size, kLargestPlan)) {
     const std::uint32_t before = rounds.planned();
-    const std::vector<StepCost> costs = plan(load, std::min(size, rounds.most() - before), end, rounds, sequences);
+    costs.resize(std::min(size, rounds.most() - before));
+    plan(load, costs, end, rounds, sequences);
     do {
       end = rounds.ends().back();
       co_await cut.wait_until(end, kStepPriority);
@@ -120,20 +122,17 @@ Task<> CostEngine::run_rounds(StepLoad load, Rounds& rounds, std::size_t sequenc
   tell(config_, began, context_.now(), std::uint64_t{rounds.planned()} * sequences);
 }
 
-std::vector<StepCost> CostEngine::plan(StepLoad load, std::uint32_t count, TimePoint begin, Rounds& rounds,
-                                       std::size_t sequences) {
-  std::vector<StepCost> costs;
-  costs.reserve(count);
+void CostEngine::plan(const StepLoad& load, std::span<StepCost> costs, TimePoint begin, Rounds& rounds,
+                      std::size_t sequences) {
+  model_.round_costs(load, costs);
   ends_.clear();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    costs.push_back(model_.cost(load));
-    load.grow_decode();
-    begin += costs.back().total;
+  for (const StepCost& cost : costs) {
+    begin += cost.total;
     ends_.push_back(begin);
   }
-  zeros_.resize(std::max(zeros_.size(), sequences * count));
-  rounds.plan(ends_, std::span(zeros_).first(sequences * count));
-  return costs;
+  const std::size_t tokens = sequences * costs.size();
+  zeros_.resize(std::max(zeros_.size(), tokens));
+  rounds.plan(ends_, std::span(zeros_).first(tokens));
 }
 
 }  // namespace baton::sim

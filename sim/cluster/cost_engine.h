@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "model/engine/engine.h"
@@ -73,8 +74,7 @@ class CostEngine final : public Engine {
  private:
   TimePoint pass_stages(TimePoint begin, const StepCost& cost);
   Task<> run_rounds(StepLoad load, Rounds& rounds, std::size_t sequences);
-  std::vector<StepCost> plan(StepLoad load, std::uint32_t count, TimePoint begin, Rounds& rounds,
-                             std::size_t sequences);
+  void plan(const StepLoad& load, std::span<StepCost> costs, TimePoint begin, Rounds& rounds, std::size_t sequences);
 
   Context& context_;
   const CostModel& model_;

@@ -102,6 +102,7 @@ class StepModel final : public CostModel {
         fullest_(static_cast<double>((setup.model.layers + stages_ - 1) / stages_) / setup.model.layers) {}
 
   StepCost cost(const StepLoad& load) const override { return price(Loads(&load, 1)); }
+  void round_costs(StepLoad load, std::span<StepCost> costs) const override;
   StepCost group_cost(Loads loads) const override {
     BATON_CHECK(!loads.empty() && loads.size() <= setup_.parallel.dp, loads.size(), setup_.parallel.dp);
     return price(loads);
@@ -271,6 +272,34 @@ StepCost StepModel<Source>::price(Loads loads) const {
     add_drafts(loads, total, wire);
   }
   return bill(total, wire, roofline_.head(group.sampled), group.tokens_max);
+}
+
+// A decode batch has the same rows in every round. Where all layers are alike and nothing is drafted, only the
+// attention over its contexts grows; the rest is added in the order of add_layers(), so that sums are equal to the last
+// bit.
+template <class Source>
+void StepModel<Source>::round_costs(StepLoad load, std::span<StepCost> costs) const {
+  if (load.prefill_tokens > 0 || load.empty() || mixture_layers_ > 0 || setup_.speculation.drafts > 0) {
+    for (StepCost& cost : costs) {
+      cost = price(Loads(&load, 1));
+      load.grow_decode();
+    }
+    return;
+  }
+  const double rows = rows_of(load);
+  const double moved = 2 * roofline_.all_reduce(rows);
+  const double others = layers_ * (roofline_.dense_ffn(rows) + moved);
+  const double head = roofline_.head(load.sampled);
+  for (StepCost& cost : costs) {
+    Part attention;
+    attention.add(source_.attention(load, 1, rows));
+    Part total;
+    total.add(attention, layers_);
+    total.add(others);
+    total.add(gaps_);
+    cost = bill(total, layers_ * moved, head, rows);
+    load.grow_decode();
+  }
 }
 
 template <class Source>
