@@ -6,13 +6,6 @@
 #include "sim/cluster/cost_engine.h"
 
 namespace baton::sim {
-namespace {
-
-bool computes_prompts(RankId rank) {
-  return rank.role == Role::prefill;
-}
-
-}  // namespace
 
 ClusterSampler::ClusterSampler(SampledWorld world, Duration period, std::size_t samples_max)
     : world_(world), period_(period), samples_max_(samples_max), last_time_(world.context.now()) {}
@@ -27,11 +20,30 @@ Task<> ClusterSampler::run() {
   }
 }
 
+void ClusterSampler::find_ranks() {
+  for (const auto& [rank, account] : world_.accounts) {
+    const bool prompts = rank.role == Role::prefill;
+    ranks_.push_back({&account, world_.node.pool(rank), &pages_used_max_[rank], prompts});
+    (prompts ? prefill_ranks_ : decode_ranks_) += 1;
+  }
+}
+
 void ClusterSampler::look() {
+  if (ranks_.empty()) {
+    find_ranks();
+  }
   ClusterSample sample;
   sample.time = world_.context.now();
-  for (const auto& [rank, account] : world_.accounts) {
-    (computes_prompts(rank) ? sample.computing_prefill : sample.running_decode) += account.in_step;
+  Totals now;
+  double pages = 0;
+  double used = 0;
+  for (const Watched& rank : ranks_) {
+    (rank.prompts ? sample.computing_prefill : sample.running_decode) += rank.account->in_step;
+    (rank.prompts ? now.prefill_busy : now.decode_busy) += rank.account->busy;
+    const std::uint32_t taken = rank.pool->capacity() - rank.pool->available();
+    *rank.pages_used_max = std::max(*rank.pages_used_max, taken);
+    pages += rank.prompts ? 0 : rank.pool->capacity();
+    used += rank.prompts ? 0 : taken;
   }
   const std::uint32_t at_prefill = depth(Role::prefill, "bootstrap") + depth(Role::prefill, "waiting");
   sample.waiting_prefill = at_prefill - std::min(at_prefill, sample.computing_prefill);
@@ -39,25 +51,13 @@ void ClusterSampler::look() {
   for (const Role role : {Role::decode, Role::aggregated}) {
     sample.waiting_decode += depth(role, "ready") + depth(role, "retracted");
   }
-  const Totals now = totals();
+  now.link_bytes = link_bytes();
   const double span = seconds(sample.time - last_time_);
-  std::uint32_t prefill = 0;
-  std::uint32_t decode = 0;
-  double pages = 0;
-  double used = 0;
-  for (const auto& [rank, account] : world_.accounts) {
-    ++(computes_prompts(rank) ? prefill : decode);
-    const KvPool& pool = *world_.node.pool(rank);
-    const std::uint32_t taken = pool.capacity() - pool.available();
-    pages_used_max_[rank] = std::max(pages_used_max_[rank], taken);
-    pages += computes_prompts(rank) ? 0 : pool.capacity();
-    used += computes_prompts(rank) ? 0 : taken;
-  }
   const auto share = [span](Duration busy, std::uint32_t ranks) {
     return ranks == 0 || span <= 0 ? 0 : std::min(1.0, seconds(busy) / span / ranks);
   };
-  sample.prefill_busy = share(now.prefill_busy - last_.prefill_busy, prefill);
-  sample.decode_busy = share(now.decode_busy - last_.decode_busy, decode);
+  sample.prefill_busy = share(now.prefill_busy - last_.prefill_busy, prefill_ranks_);
+  sample.decode_busy = share(now.decode_busy - last_.decode_busy, decode_ranks_);
   const double capacity = link_capacity() * span;
   sample.links_busy = capacity > 0 ? (now.link_bytes - last_.link_bytes) / capacity : 0;
   sample.pages_used = pages > 0 ? used / pages : 0;
@@ -66,15 +66,12 @@ void ClusterSampler::look() {
   samples_.push_back(sample);
 }
 
-ClusterSampler::Totals ClusterSampler::totals() const {
-  Totals totals;
-  for (const auto& [rank, account] : world_.accounts) {
-    (computes_prompts(rank) ? totals.prefill_busy : totals.decode_busy) += account.busy;
-  }
+double ClusterSampler::link_bytes() const {
+  double bytes = 0;
   for (LinkIndex link = 0; link < world_.network.links(); ++link) {
-    totals.link_bytes += world_.network.carried(link, world_.context.now());
+    bytes += world_.network.carried(link, world_.context.now());
   }
-  return totals;
+  return bytes;
 }
 
 double ClusterSampler::link_capacity() const {

@@ -44,8 +44,17 @@ class ClusterSampler final {
     double link_bytes = 0;
   };
 
+  // What is looked at of one rank, found once: a sample of a large cluster costs a glance at each rank.
+  struct Watched {
+    const EngineAccount* account = nullptr;
+    const KvPool* pool = nullptr;
+    std::uint32_t* pages_used_max = nullptr;
+    bool prompts = false;  // it computes nothing but prompts
+  };
+
+  void find_ranks();
   void look();
-  Totals totals() const;
+  double link_bytes() const;
   double link_capacity() const;
   std::uint32_t depth(Role role, const char* queue);
   void thin_out();
@@ -55,6 +64,9 @@ class ClusterSampler final {
   std::size_t samples_max_;
   std::vector<ClusterSample> samples_;
   std::map<RankId, std::uint32_t> pages_used_max_;
+  std::vector<Watched> ranks_;
+  std::uint32_t prefill_ranks_ = 0;
+  std::uint32_t decode_ranks_ = 0;
   std::map<std::pair<Role, std::string>, std::vector<Gauge*>> gauges_;
   Totals last_;
   TimePoint last_time_{};
