@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """How well a calibrated simulation predicts a real server on this machine.
 
-    tools/check_calibration.py --baton build/release/baton [--seconds 40] [--rate 1.5]
+    tools/check_calibration.py --baton build/release/baton [--mode pd] [--seconds 40] [--rate 1.5]
 
-Starts `baton serve --mode aggregated`, sends it a first load to fit a cost model to (--step-log, baton sim
+Starts `baton serve`, sends it a first load to fit a cost model to (--step-log, baton sim
 --calibrate), then a second one of other arrivals and lengths, and replays that one in the simulator. Prints measured
 and simulated means of time to first token and time per output token, and their ratios. Wants a quiet machine: the
 server is what is measured. Standard library only.
+
+With --mode pd one prefill and one decode rank have a compute thread each (--compute apart) and arenas of their own:
+ranks that share threads wait for each other's steps, which the simulator, where every rank is a machine, does not know.
+Even so they share the memory's bandwidth, and where there are fewer than two idle cores the cores.
 """
 
 import argparse
@@ -58,9 +62,15 @@ def send_load(seconds, rate, seed):
     return len(threads)
 
 
-def serve_and_load(baton, folder, name, seconds, rate, seed):
+MODES = {
+    "aggregated": ["--mode", "aggregated"],
+    "pd": ["--mode", "pd", "--compute", "apart", "--transport", "inmemory-copy"],
+}
+
+
+def serve_and_load(baton, mode, folder, name, seconds, rate, seed):
     steps, requests = folder / f"steps-{name}.csv", folder / f"requests-{name}.csv"
-    server = subprocess.Popen([baton, "serve", "--mode", "aggregated", "--port", str(PORT),
+    server = subprocess.Popen([baton, "serve", *MODES[mode], "--port", str(PORT),
                                "--step-log", steps, "--request-log", requests], stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):
@@ -93,6 +103,7 @@ def mean(rows, column):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baton", required=True, help="the program, from a release build")
+    parser.add_argument("--mode", choices=MODES, default="aggregated")
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--rate", type=float, default=1.5, help="requests a second of the load that is predicted")
     parser.add_argument("--keep", help="folder for the logs and the cluster file")
@@ -100,12 +111,12 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        steps, _ = serve_and_load(options.baton, folder, "fitted", options.seconds, 1.3 * options.rate, 1)
+        steps, _ = serve_and_load(options.baton, options.mode, folder, "fitted", options.seconds, 1.3 * options.rate, 1)
         fit = subprocess.run([options.baton, "sim", "--calibrate", steps], check=True, capture_output=True, text=True)
         print(fit.stderr, end="")
         cluster = folder / "calibrated.toml"
         cluster.write_text(fit.stdout)
-        _, requests = serve_and_load(options.baton, folder, "predicted", options.seconds, options.rate, 2)
+        _, requests = serve_and_load(options.baton, options.mode, folder, "predicted", options.seconds, options.rate, 2)
         measured = rows_of(requests)
         trace = folder / "trace.csv"
         ordered = sorted(measured, key=lambda row: float(row["arrival_s"]))

@@ -193,7 +193,7 @@ class Generate(unittest.TestCase):
     def test_the_text_does_not_depend_on_how_it_was_computed(self):
         texts = {}
         for settings in ("--mode pd", "--mode aggregated", "--transport inmemory-copy", "--page-size 1 --chunk 3",
-                         "--prefill 2 --decode 2 --routing random"):
+                         "--prefill 2 --decode 2 --routing random", "--compute apart"):
             texts[settings] = self.generate("--prompt", "Once upon a time", *settings.split()).stdout
         self.assertEqual(len(set(texts.values())), 1, texts)
         self.assertGreater(len(texts["--mode pd"]), 1)

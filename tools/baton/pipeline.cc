@@ -128,32 +128,49 @@ std::map<std::string, std::string> log_settings(const NodeConfig& config) {
 }  // namespace
 
 Pipeline::Pipeline(const PipelineSettings& settings, RealContext& front, MetricsRegistry& metrics)
-    : seed_(settings.seed != 0 ? settings.seed : draw_seed()),
-      pool_(std::make_unique<kernels::ComputePool>(threads_for(settings))) {
+    : seed_(settings.seed != 0 ? settings.seed : draw_seed()) {
+  make_pools(settings);
   const ModelSource source = open_model(settings);
   model_name_ = folder_or_stem(source.path());
   tokenizer_.emplace(read_vocabulary(source));
   chat_template_ = find_chat_template(source);
-  weights_ = load_weights(source, settings, *pool_);
+  weights_ = load_weights(source, settings, *pools_.front());
 
   CpuEngineOptions options;
   options.page_tokens = settings.page_size;
   options.kv_type = settings.numerics == "exact" ? KvType::f32 : KvType::f16;
   // A step is a prefill chunk, a decode step, or in an aggregated rank both together.
   options.rows_max = settings.chunk + settings.max_running;
-  const CpuEngine sample(*pool_, weights_, options);
+  const CpuEngine sample(*pools_.front(), weights_, options);
   const NodeConfig config = node_config(settings, sample.kv_layout());
   if (!settings.step_log.empty()) {
     step_log_ = std::make_unique<sim::StepLogWriter>(settings.step_log, log_settings(config));
   }
-  const auto make_engine = [this, options, epoch = front.now()](RankId rank) -> std::unique_ptr<Engine> {
-    auto engine = std::make_unique<CpuEngine>(*pool_, weights_, options);
+  const auto make_engine = [&, options, epoch = front.now()](RankId rank) -> std::unique_ptr<Engine> {
+    auto engine = std::make_unique<CpuEngine>(pool_of(rank, settings), weights_, options);
     if (!step_log_) {
       return engine;
     }
     return std::make_unique<sim::LoggedEngine>(rank, std::move(engine), *step_log_, epoch);
   };
   node_ = std::make_unique<LocalNode>(front, make_engine, config, text_rules(source, *tokenizer_), metrics);
+}
+
+void Pipeline::make_pools(const PipelineSettings& settings) {
+  const unsigned threads = threads_for(settings);
+  if (settings.compute == "shared") {
+    pools_.push_back(std::make_unique<kernels::ComputePool>(threads));
+    return;
+  }
+  const std::uint32_t ranks = settings.decode + (settings.mode == "pd" ? settings.prefill : 0);
+  for (std::uint32_t i = 0; i < ranks; ++i) {
+    pools_.push_back(std::make_unique<kernels::ComputePool>(std::max(1U, threads / ranks)));
+  }
+}
+
+kernels::ComputePool& Pipeline::pool_of(RankId rank, const PipelineSettings& settings) {
+  const std::uint32_t before = rank.role == Role::decode ? settings.prefill : 0;
+  return *pools_[(before + rank.index) % pools_.size()];
 }
 
 NodeConfig Pipeline::node_config(const PipelineSettings& settings, const KvLayout& layout) const {
@@ -200,8 +217,9 @@ std::string Pipeline::summary() const {
                                 ? fmt::format("{} aggregated", config.decode_ranks)
                                 : fmt::format("{} prefill and {} decode", config.prefill_ranks, config.decode_ranks);
   const std::uint64_t tokens = std::uint64_t{config.decode_pages} * config.decode.admission.page_tokens;
-  return fmt::format("{} rank{} on {} thread{}, {} KV tokens each", ranks, config.decode_ranks == 1 ? "" : "s",
-                     pool_->threads(), pool_->threads() == 1 ? "" : "s", tokens);
+  const unsigned threads = pools_.front()->threads();
+  return fmt::format("{} rank{} on {} thread{}{}, {} KV tokens each", ranks, config.decode_ranks == 1 ? "" : "s",
+                     threads, threads == 1 ? "" : "s", pools_.size() > 1 ? " each" : "", tokens);
 }
 
 }  // namespace baton

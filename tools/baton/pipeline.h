@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/compute_pool.h"
 #include "model/engine/weights.h"
@@ -39,11 +40,13 @@ class Pipeline final {
   std::string summary() const;  // "1 prefill and 1 decode rank on 2 threads, 46592 KV tokens each"
 
  private:
+  void make_pools(const PipelineSettings& settings);
+  kernels::ComputePool& pool_of(RankId rank, const PipelineSettings& settings);
   NodeConfig node_config(const PipelineSettings& settings, const KvLayout& layout) const;
 
   std::string model_name_;
   std::uint64_t seed_;
-  std::unique_ptr<kernels::ComputePool> pool_;
+  std::vector<std::unique_ptr<kernels::ComputePool>> pools_;  // one for all ranks, or one for each
   std::shared_ptr<const Weights> weights_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<ChatTemplate> chat_template_;

@@ -80,6 +80,10 @@ void add_settings(SettingTable& table, PipelineSettings& settings) {
                            "compute threads of all ranks together, at most one for each core\n"
                            "that this process may use; 0: as many as that"},
                           settings.threads, {0, 1024}));
+  table.add(word_setting({"compute", ranks, "",
+                          "shared: a step has all threads, and others wait for it;\n"
+                          "apart: the threads are dealt out to the ranks, one each at least"},
+                         settings.compute, {"shared", "apart"}));
 
   const std::string memory = "Batching and memory";
   table.add(

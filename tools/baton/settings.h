@@ -20,6 +20,7 @@ struct PipelineSettings {
   std::string model;  // empty: the default model in the user's cache folder
   std::string device = "cpu";
   std::uint32_t threads = 0;  // 0: what the machine and its limits allow, which is the most in any case
+  std::string compute = "shared";
   std::string numerics = "fast";
 
   std::string mode = "pd";
