@@ -35,6 +35,7 @@ struct PoolPlan {
   std::uint32_t pages = 0;                // KV pages of one rank
   std::uint32_t group = 1;                // ranks that step together (step_group.h); divides `ranks`
   Speculation speculation{};              // of decode steps
+  double host_bytes_per_s = 0;            // between a rank's memory and its host's; 0: retraction takes no time
 };
 
 // The ranks of one role may be of several kinds: those of `prefill` or `decode` first, by index, then each of

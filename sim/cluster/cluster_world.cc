@@ -59,8 +59,8 @@ Engine& ClusterWorld::engine(RankId rank) {
 
 std::unique_ptr<Engine> ClusterWorld::make_engine(RankId rank) {
   const auto& [pool, index] = plan_.find(rank);
-  const CostEngineConfig config{plan_.layout, plan_.context_length, options_.rounds,
-                                rank,         &options_.on_step,    pool.speculation};
+  const CostEngineConfig config{plan_.layout,      plan_.context_length, options_.rounds,      rank,
+                                &options_.on_step, pool.speculation,     pool.host_bytes_per_s};
   if (pool.group == 1) {
     return std::make_unique<CostEngine>(context_, *pool.cost, config, accounts_[rank]);
   }

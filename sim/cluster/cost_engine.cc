@@ -1,6 +1,7 @@
 #include "sim/cluster/cost_engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/pulse.h"
@@ -63,6 +64,13 @@ StepOutput sampled_where_asked(const StepBatch& batch, const Speculation& specul
     }
   }
   return output;
+}
+
+Task<> copy_for(Context& context, double bytes_per_s, std::uint64_t bytes) {
+  if (bytes_per_s > 0) {
+    const double ns = 1e9 * static_cast<double>(bytes) / bytes_per_s;
+    co_await sleep_until(context, context.now() + Duration(std::llround(ns)), kStepPriority);
+  }
 }
 
 Task<StepOutput> CostEngine::step(StepBatch batch) {

@@ -39,6 +39,7 @@ struct CostEngineConfig {
   RankId rank{};
   const StepListener* listener = nullptr;  // outlives the engine; null or empty: nobody
   Speculation speculation{};
+  double host_bytes_per_s = 0;  // PoolPlan's
 };
 
 // The sequences of a batch as sums. A sequence with output is decoding, also where it computes several rows: those it
@@ -54,6 +55,9 @@ std::uint32_t drafts_held(const Speculation& speculation, double draw) noexcept;
 // Token zero for everybody who is to get one, and for each draft that holds.
 StepOutput sampled_where_asked(const StepBatch& batch, const Speculation& speculation);
 
+// Sleeps as long as the copy takes.
+Task<> copy_for(Context& context, double bytes_per_s, std::uint64_t bytes);
+
 class CostEngine final : public Engine {
  public:
   // The model and the account outlive the engine.
@@ -66,6 +70,7 @@ class CostEngine final : public Engine {
     return config_.rounds && model_.stages() == 1 && config_.speculation.drafts == 0;
   }
   std::uint32_t drafts() const noexcept override { return config_.speculation.drafts; }
+  Task<> host_copy(std::uint64_t bytes) override { return copy_for(context_, config_.host_bytes_per_s, bytes); }
 
   const KvLayout& kv_layout() const noexcept override { return config_.layout; }
   std::uint32_t vocab_size() const noexcept override { return 1; }

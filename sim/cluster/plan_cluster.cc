@@ -34,6 +34,7 @@ PoolPlan plan_pool(const PoolSpec& pool, std::uint32_t page_tokens, std::vector<
   plan.cost = make_cost_model(pool);
   plan.group = pool.setup.parallel.dp;
   plan.speculation = pool.setup.speculation;
+  plan.host_bytes_per_s = pool.setup.hardware.pcie_bytes_per_s * pool.setup.parallel.rank_gpus();
   if (pool.ranks % plan.group != 0) {
     throw Error(Errc::invalid_argument, fmt::format("{} {} ranks do not divide into groups of dp = {}", pool.ranks,
                                                     to_string(pool.role), plan.group));

@@ -26,6 +26,7 @@ class StepGroup final {
   Task<> run();
 
   TimePoint now() const noexcept { return context_.now(); }
+  Context& context() noexcept { return context_; }
   // Completes when the group step that this load was part of has ended; gives what it cost.
   Task<StepCost> step(std::uint32_t member, const StepLoad& load);
 
@@ -56,6 +57,7 @@ class GroupEngine final : public Engine {
 
   Task<StepOutput> step(StepBatch batch) override;
   std::uint32_t drafts() const noexcept override { return config_.speculation.drafts; }
+  Task<> host_copy(std::uint64_t bytes) override { return copy_for(group_.context(), config_.host_bytes_per_s, bytes); }
 
   const KvLayout& kv_layout() const noexcept override { return config_.layout; }
   std::uint32_t vocab_size() const noexcept override { return 1; }

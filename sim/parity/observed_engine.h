@@ -21,6 +21,7 @@ class ObservedEngine final : public Engine {
   Task<StepOutput> step(StepBatch batch) override;
   Task<> can_begin() override { return inner_->can_begin(); }
   std::uint32_t drafts() const noexcept override { return inner_->drafts(); }
+  Task<> host_copy(std::uint64_t bytes) override { return inner_->host_copy(bytes); }
 
   const KvLayout& kv_layout() const noexcept override { return inner_->kv_layout(); }
   std::uint32_t vocab_size() const noexcept override { return inner_->vocab_size(); }

@@ -64,7 +64,7 @@ Task<> DecodeRank::retract(DecodeRoom& room) {
   if (config_.retraction == policy::Retraction::copy) {
     const std::uint32_t left_out = mutant(Mutant::resume_without_keys) ? 1 : 0;
     const std::uint32_t used = parts_.pool.layout().pages_for(room.computed) - left_out;
-    co_await room.backup.save(parts_.context, parts_.arena, room.lease.pages().first(used));
+    co_await room.backup.save(parts_.context, parts_.engine, parts_.arena, room.lease.pages().first(used));
   }
   room.busy = false;
   if (room.failure) {
@@ -110,7 +110,7 @@ Task<> DecodeRank::resume_retracted() {
       if (again) {
         compute_again(room);
       } else {
-        co_await room.backup.restore(parts_.context, parts_.arena, room.lease.pages());
+        co_await room.backup.restore(parts_.context, parts_.engine, parts_.arena, room.lease.pages());
       }
       move(room, DecodeRoom::State::ready);
     }

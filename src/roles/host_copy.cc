@@ -20,7 +20,7 @@ Task<> copy(Context& context, std::byte* to, const std::byte* from, std::size_t 
 
 }  // namespace
 
-Task<> HostCopy::save(Context& context, const KvArena& arena, std::span<const PageId> pages) {
+Task<> HostCopy::save(Context& context, Engine& engine, const KvArena& arena, std::span<const PageId> pages) {
   BATON_CHECK(empty(), pages_);
   const std::size_t page_bytes = arena.layout().page_bytes();
   const std::size_t copied = arena.has_memory() ? pages.size() : 0;
@@ -30,13 +30,19 @@ Task<> HostCopy::save(Context& context, const KvArena& arena, std::span<const Pa
   }
   pages_ = static_cast<std::uint32_t>(pages.size());
   bytes_ = page_bytes * pages.size();
+  if (!arena.has_memory()) {
+    co_await engine.host_copy(bytes_);
+  }
 }
 
-Task<> HostCopy::restore(Context& context, KvArena& arena, std::span<const PageId> pages) {
+Task<> HostCopy::restore(Context& context, Engine& engine, KvArena& arena, std::span<const PageId> pages) {
   BATON_CHECK(pages.size() >= pages_, pages.size(), pages_);
   const std::size_t page_bytes = arena.layout().page_bytes();
   for (std::size_t i = 0; i < pages_ && arena.has_memory(); ++i) {
     co_await copy(context, arena.page(pages[i]).data(), data_.get() + i * page_bytes, page_bytes);
+  }
+  if (!arena.has_memory()) {
+    co_await engine.host_copy(bytes_);
   }
   drop();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "model/engine/engine.h"
 #include "model/kv/kv_arena.h"
 #include "runtime/context.h"
 #include "runtime/ids.h"
@@ -19,13 +20,12 @@ class HostCopy final {
   std::uint32_t pages() const noexcept { return pages_; }
   std::size_t bytes() const noexcept { return bytes_; }
 
-  // Pages of an arena without memory take no time and no bytes. Otherwise:
   // Copies the pages out, a megabyte at a time with the loop running between. The arena's pages must not change
-  // meanwhile. Not cancellable.
-  Task<> save(Context& context, const KvArena& arena, std::span<const PageId> pages);
+  // meanwhile. Not cancellable. Pages of an arena without memory take no bytes, and the time that the engine says.
+  Task<> save(Context& context, Engine& engine, const KvArena& arena, std::span<const PageId> pages);
 
   // Copies back into the first pages() of `pages` and frees the host memory.
-  Task<> restore(Context& context, KvArena& arena, std::span<const PageId> pages);
+  Task<> restore(Context& context, Engine& engine, KvArena& arena, std::span<const PageId> pages);
 
   void drop() noexcept;
 

@@ -71,6 +71,10 @@ class Engine {
   // free. For ranks that keep several steps in flight, so that they do not form a batch before its time.
   virtual Task<> can_begin() { co_return; }
 
+  // Completes when a copy of so many bytes between its memory and the host's, in either direction, would be over. Asked
+  // where pages exist in the books alone, so that there is nothing to copy: a simulated engine takes the time.
+  virtual Task<> host_copy(std::uint64_t /*bytes*/) { co_return; }
+
   virtual const KvLayout& kv_layout() const noexcept = 0;
   virtual std::uint32_t vocab_size() const noexcept = 0;
   virtual std::uint32_t context_length() const noexcept = 0;  // positions the model was made for

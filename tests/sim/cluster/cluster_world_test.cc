@@ -29,6 +29,33 @@ TEST_CASE("ClusterWorld: every request of a trace ends well where all fit") {
   CHECK(log.failures == 0);
 }
 
+// Two requests of twelve pages each at the twentieth step, when one of them is made to go and comes back at once. The
+// rank waits for both copies.
+TEST_CASE("ClusterWorld: a retracted request's pages take their time to the host and back") {
+  const auto last_end_ms = [](double host_bytes_per_s, policy::Retraction retraction) {
+    ClusterPlan plan = small_plan(1, 1, 4000);
+    plan.decode.host_bytes_per_s = host_bytes_per_s;
+    plan.decode_config.retract_every = 20;
+    plan.decode_config.retraction = retraction;
+    TraceRequest request;
+    request.input_tokens = 160;
+    request.output_tokens = 30;
+    ListSource source({request, request});
+    LogSink sink;
+    ClusterWorld world(plan, source, sink, {});
+    world.run();
+    for (const std::string& line : sink.lines) {
+      CHECK(line.ends_with(line == sink.lines.back() ? "1" : "0"));  // retractions
+    }
+    return 1e-6 * static_cast<double>(world.now().count());
+  };
+  const double copied_ms = 1e3 * 12 * static_cast<double>(small_layout(16).page_bytes()) / 1e6;
+  const double at_once = last_end_ms(0, policy::Retraction::copy);
+  CHECK(last_end_ms(1e6, policy::Retraction::copy) == doctest::Approx(at_once + 2 * copied_ms).epsilon(1e-9));
+  CHECK(last_end_ms(1e6, policy::Retraction::recompute) ==
+        doctest::Approx(last_end_ms(0, policy::Retraction::recompute)));
+}
+
 TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, also where pages are short") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
@@ -47,6 +74,7 @@ TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, als
     plan.decode_config.plan_ahead = seed % 3 == 0;
     plan.decode_config.retraction = seed % 2 == 0 ? policy::Retraction::recompute : policy::Retraction::copy;
     plan.decode_config.victims = seed % 5 < 2 ? policy::Victims::latest : policy::Victims::least_lost;
+    plan.decode.host_bytes_per_s = seed % 4 < 2 ? 1e6 : 0;
     const auto gap = std::chrono::microseconds(500 + pick(20'000));
     std::vector<TraceRequest> requests = random_requests(seed, 60, gap, 300, 120);
     LogSink single = replay(plan, requests, false);
