@@ -26,6 +26,9 @@ void ClusterSampler::find_ranks() {
     ranks_.push_back({&account, world_.node.pool(rank), &pages_used_max_[rank], prompts});
     (prompts ? prefill_ranks_ : decode_ranks_) += 1;
   }
+  for (LinkIndex link = 0; link < world_.network.links(); ++link) {
+    link_capacity_ += world_.network.capacity(link);
+  }
 }
 
 void ClusterSampler::look() {
@@ -58,7 +61,7 @@ void ClusterSampler::look() {
   };
   sample.prefill_busy = share(now.prefill_busy - last_.prefill_busy, prefill_ranks_);
   sample.decode_busy = share(now.decode_busy - last_.decode_busy, decode_ranks_);
-  const double capacity = link_capacity() * span;
+  const double capacity = link_capacity_ * span;
   sample.links_busy = capacity > 0 ? (now.link_bytes - last_.link_bytes) / capacity : 0;
   sample.pages_used = pages > 0 ? used / pages : 0;
   last_ = now;
@@ -74,17 +77,10 @@ double ClusterSampler::link_bytes() const {
   return bytes;
 }
 
-double ClusterSampler::link_capacity() const {
-  double capacity = 0;
-  for (LinkIndex link = 0; link < world_.network.links(); ++link) {
-    capacity += world_.network.capacity(link);
-  }
-  return capacity;
-}
-
 std::uint32_t ClusterSampler::depth(Role role, const char* queue) {
-  std::vector<Gauge*>& gauges = gauges_[{role, queue}];
-  if (gauges.empty()) {
+  const auto [found, made] = gauges_.try_emplace({role, queue});
+  std::vector<Gauge*>& gauges = found->second;
+  if (made) {
     for (const RankId rank : world_.node.ranks()) {
       if (rank.role == role) {
         gauges.push_back(

@@ -52,10 +52,9 @@ class ClusterSampler final {
     bool prompts = false;  // it computes nothing but prompts
   };
 
-  void find_ranks();
+  void find_ranks();  // and links
   void look();
   double link_bytes() const;
-  double link_capacity() const;
   std::uint32_t depth(Role role, const char* queue);
   void thin_out();
 
@@ -67,6 +66,7 @@ class ClusterSampler final {
   std::vector<Watched> ranks_;
   std::uint32_t prefill_ranks_ = 0;
   std::uint32_t decode_ranks_ = 0;
+  double link_capacity_ = 0;
   std::map<std::pair<Role, std::string>, std::vector<Gauge*>> gauges_;
   Totals last_;
   TimePoint last_time_{};

@@ -37,9 +37,13 @@ std::optional<PeerId> Membership::heard(const PeerId& peer, TimePoint now) {
 
 std::vector<PeerId> Membership::expire(TimePoint now) {
   std::vector<PeerId> lost;
-  const bool overslept = next() != kNever && now > add_saturating(next(), liveness_.period);
+  if (!watches()) {
+    return lost;
+  }
+  const TimePoint soonest = next();
+  const bool overslept = soonest != kNever && now > add_saturating(soonest, liveness_.period);
   for (auto& [rank, member] : members_) {
-    if (!watches() || !member.alive) {
+    if (!member.alive) {
       continue;
     }
     if (overslept) {
@@ -55,8 +59,11 @@ std::vector<PeerId> Membership::expire(TimePoint now) {
 
 TimePoint Membership::next() const {
   TimePoint soonest = kNever;
+  if (!watches()) {
+    return soonest;
+  }
   for (const auto& [rank, member] : members_) {
-    if (watches() && member.alive) {
+    if (member.alive) {
       soonest = std::min(soonest, add_saturating(member.heard, patience()));
     }
   }
