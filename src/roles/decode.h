@@ -48,7 +48,7 @@ struct DecodeConfig {
   std::size_t waiting_max = 256;  // requests that wait for pages; more are refused as overloaded (429)
   bool local_prefill = false;
   // Each step is made up while the one before it runs, as engines do that hide their host's work behind the device's:
-  // who comes or ends during a step is seen one step later.
+  // who comes during a step takes part one step later; who ends in it has no row in the next all the same.
   bool plan_ahead = false;
   policy::Retraction retraction = policy::Retraction::copy;
   policy::Victims victims = policy::Victims::least_lost;
@@ -148,6 +148,7 @@ class DecodeRank final {
   // decode_retract.cc: when pages run out
   Task<> make_room();
   Task<> retract(DecodeRoom& room);
+  std::vector<DecodeRoom*> who_returns();
   Task<> resume_retracted();
   void compute_again(DecodeRoom& room);
   std::vector<std::uint64_t> page_names(const DecodeRoom& room, std::uint32_t tokens) const;

@@ -37,7 +37,7 @@ bool DecodeRank::may_admit() {
   std::uint64_t uncomputed = 0;
   std::uint32_t singles = 0;
   const auto add = [&](const DecodeRoom* room) {
-    const std::uint32_t rows = room->remaining();
+    const std::uint32_t rows = room->remaining_next();
     singles += rows == 1 ? 1 : 0;
     uncomputed += rows > 1 ? rows : 0;
   };

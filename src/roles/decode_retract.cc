@@ -38,7 +38,7 @@ Task<> DecodeRank::make_room() {
   ready_.for_each(add);
   std::vector<std::size_t> victims = policy::choose_victims(candidates, parts_.pool.available(), config_.victims);
   if (victims.empty() && config_.retract_every != 0 && steps_ >= forced_retraction_ + config_.retract_every) {
-    victims = policy::choose_one_victim(candidates);
+    victims = policy::choose_one_victim(candidates, config_.victims);
     forced_retraction_ = steps_;
   }
   if (mutant(Mutant::decode_never_retracts)) {
@@ -79,29 +79,37 @@ Task<> DecodeRank::retract(DecodeRoom& room) {
   move(room, DecodeRoom::State::retracted);
 }
 
-// Brings retracted requests back when the policy finds room: the first retracted first, or, where the latest of the
-// batch go, the last retracted first, who came before them. No second hand-over: the keys and values come from the host
-// copy or are computed again, and the next token is drawn at the position where it would have been.
-Task<> DecodeRank::resume_retracted() {
-  if (retracted_.empty()) {
-    co_return;  // the usual case, before every step
-  }
+// Those of the retracted for whom the policy finds room: the first retracted first, or, where the latest of the batch
+// go, the last retracted first, who came before them.
+std::vector<DecodeRoom*> DecodeRank::who_returns() {
   std::vector<policy::ActiveRequest> waiting = retracted_requests();
   std::vector<DecodeRoom*> rooms;
   retracted_.for_each([&rooms](DecodeRoom* room) { rooms.push_back(room); });
+  for (std::size_t i = 0; config_.retraction == policy::Retraction::recompute && i < rooms.size(); ++i) {
+    waiting[i].pages_shared = parts_.pool.found_in_use(page_names(*rooms[i], rooms[i]->tokens() - 1));
+  }
   if (config_.victims == policy::Victims::latest) {
     std::reverse(waiting.begin(), waiting.end());
     std::reverse(rooms.begin(), rooms.end());
   }
   rooms.resize(policy::resume(waiting, active_requests(), parts_.pool.available(), config_.admission));
+  return rooms;
+}
+
+// Brings retracted requests back. No second hand-over: the keys and values come from the host copy or are computed
+// again, and the next token is drawn at the position where it would have been.
+Task<> DecodeRank::resume_retracted() {
+  if (retracted_.empty()) {
+    co_return;  // the usual case, before every step
+  }
   std::vector<RoomId> ids;
-  for (DecodeRoom* room : rooms) {
+  for (DecodeRoom* room : who_returns()) {
     room->busy = true;
     ids.push_back(room->job.room);
   }
+  const bool again = config_.retraction == policy::Retraction::recompute;
   for (const RoomId id : ids) {
     DecodeRoom& room = *rooms_.at(id);
-    const bool again = config_.retraction == policy::Retraction::recompute;
     const std::vector<std::uint64_t> names = again ? page_names(room, room.tokens() - 1) : std::vector<std::uint64_t>();
     std::optional<KvLease> lease = parts_.pool.acquire(parts_.pool.layout().pages_for(room.tokens()), names);
     if (lease && !room.failure) {
@@ -119,16 +127,24 @@ Task<> DecodeRank::resume_retracted() {
       close(room);
     }
   }
+  if (!ids.empty()) {
+    admission_.notify();  // who is new waits for the last of them
+  }
 }
 
-// What the cache calls the whole pages of the first `tokens` of prompt and output. None where it has no names for all
-// of the prompt's.
+// What the cache calls the whole pages of the first `tokens` of prompt and output. Of the prompt alone where it has no
+// names for all of its pages.
 std::vector<std::uint64_t> DecodeRank::page_names(const DecodeRoom& room, std::uint32_t tokens) const {
   const std::span<const std::uint64_t> prefix = room.job.request->prefix;
   const std::uint32_t page_tokens = parts_.pool.layout().page_tokens;
   const std::size_t whole = room.prompt().size() / page_tokens;
-  if (!parts_.pool.has_cache() || prefix.empty() || prefix.size() != whole) {
+  if (!parts_.pool.has_cache() || prefix.empty()) {
     return {};
+  }
+  const std::size_t most = tokens / page_tokens;
+  if (prefix.size() != whole || most <= whole) {
+    const std::span<const std::uint64_t> named = prefix.first(std::min({prefix.size(), whole, most}));
+    return {named.begin(), named.end()};
   }
   std::vector<TokenId> rest(room.prompt().begin() + static_cast<std::ptrdiff_t>(whole * page_tokens),
                             room.prompt().end());
@@ -136,7 +152,7 @@ std::vector<std::uint64_t> DecodeRank::page_names(const DecodeRoom& room, std::u
   std::vector<std::uint64_t> names(prefix.begin(), prefix.end());
   const std::vector<std::uint64_t> more = prefix_keys(rest, page_tokens, prefix.back());
   names.insert(names.end(), more.begin(), more.end());
-  names.resize(std::min<std::size_t>(names.size(), tokens / page_tokens));
+  names.resize(std::min(names.size(), most));
   return names;
 }
 

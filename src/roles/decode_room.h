@@ -8,6 +8,7 @@
 // one queue, which its state names, and fails at most once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,7 +29,8 @@ struct DecodeRoom {
   Job job;
   State state = State::prealloc;
   std::optional<Failure> failure;
-  bool busy = false;  // a step or a copy is using its pages: neither they nor the room may go
+  bool busy = false;          // a step or a copy is using its pages: neither they nor the room may go
+  std::uint32_t in_step = 0;  // rows of the step under way
 
   KvLease lease;
   HostCopy backup;  // while retracted
@@ -58,6 +60,8 @@ struct DecodeRoom {
     return static_cast<std::uint32_t>(job.request->prompt.size()) + job.request->stop.max_tokens;
   }
   std::uint32_t remaining() const noexcept { return tokens() - computed; }
+  // Rows it may have in a step formed now: those that no step under way has, or the one of the token it brings.
+  std::uint32_t remaining_next() const noexcept { return std::max(remaining() - in_step, in_step > 0 ? 1U : 0U); }
 
   // Its prompt's keys and values are still another rank's business.
   bool needs_prefill() const noexcept {

@@ -114,6 +114,7 @@ void DecodeRank::end_rounds(RoundStep& step, const StepResult& result) {
     DecodeRoom& room = *step.rooms[i];
     saw(result.failure ? room_event::kStepFailed : room_event::kStepDone, room.job.room);
     room.busy = false;
+    room.in_step = 0;
     if (room.failure) {
       close(room);
     } else if (result.failure) {

@@ -135,8 +135,9 @@ StepBatch DecodeRank::form_step(std::vector<DecodeRoom*>& rooms, std::vector<std
       room.prefill.waiting_ns = (parts_.context.now() - *room.landed).count();
     }
     room.busy = true;
+    room.in_step = static_cast<std::uint32_t>(sequence.tokens.size());
     rooms.push_back(&room);
-    rows.push_back(static_cast<std::uint32_t>(sequence.tokens.size()));
+    rows.push_back(room.in_step);
     batch.sequences.push_back(sequence);
   }
   return batch;
@@ -148,6 +149,7 @@ void DecodeRank::end_step(const std::vector<DecodeRoom*>& rooms, const std::vect
     DecodeRoom& room = *rooms[i];
     saw(result.failure ? room_event::kStepFailed : room_event::kStepDone, room.job.room);
     room.busy = false;
+    room.in_step = 0;
     if (room.failure) {
       close(room);
       continue;

@@ -17,14 +17,6 @@ std::uint64_t growth_pages(std::span<const ActiveRequest> active, const Admissio
   return pages;
 }
 
-std::uint32_t shared_pages(const WaitingRequest& request) {
-  return request.pages_shared;
-}
-
-std::uint32_t shared_pages(const ActiveRequest&) {
-  return 0;  // a retracted one comes back with pages of its own
-}
-
 // Serves sizes in order from a budget; alone, the first only has to fit without lookahead.
 template <class Request>
 std::size_t take_in_order(std::span<const Request> queue, std::uint64_t budget, std::uint64_t free, bool alone,
@@ -32,8 +24,8 @@ std::size_t take_in_order(std::span<const Request> queue, std::uint64_t budget, 
   std::size_t taken = 0;
   while (taken < queue.size() && taken < places) {
     const Request& next = queue[taken];
-    const std::uint32_t need = expected_pages(next.tokens, next.tokens_max, limits) - shared_pages(next);
-    const std::uint32_t least = pages_for(std::uint64_t{next.tokens} + 1, limits.page_tokens) - shared_pages(next);
+    const std::uint32_t need = expected_pages(next.tokens, next.tokens_max, limits) - next.pages_shared;
+    const std::uint32_t least = pages_for(std::uint64_t{next.tokens} + 1, limits.page_tokens) - next.pages_shared;
     const bool fits = need <= budget || (alone && taken == 0 && least <= free);
     if (!fits) {
       break;

@@ -19,9 +19,10 @@ struct AdmissionLimits {
 
 // One request that holds pages (transferring, ready or running) or is to get its pages back (retracted).
 struct ActiveRequest {
-  std::uint32_t tokens = 0;      // prompt and output so far
-  std::uint32_t tokens_max = 0;  // prompt and the most it may produce
-  std::uint32_t pages = 0;       // held now; zero for a retracted one
+  std::uint32_t tokens = 0;        // prompt and output so far
+  std::uint32_t tokens_max = 0;    // prompt and the most it may produce
+  std::uint32_t pages = 0;         // held now; zero for a retracted one
+  std::uint32_t pages_shared = 0;  // of a retracted one: pages that others hold and it may use as well
 };
 
 struct WaitingRequest {

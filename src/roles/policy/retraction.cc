@@ -52,8 +52,8 @@ std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> run
   return victims;
 }
 
-std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running) {
-  const std::vector<std::size_t> order = victim_order(running, Victims::least_lost);
+std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running, Victims victims) {
+  const std::vector<std::size_t> order = victim_order(running, victims);
   if (order.empty() || running.size() < 2) {
     return {};
   }

@@ -31,6 +31,7 @@ std::vector<std::size_t> choose_victims(std::span<const RetractionCandidate> run
 
 // The one to retract when one is asked for although pages suffice (a test setting): the first in the order above.
 // Empty when that would leave nobody.
-std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running);
+std::vector<std::size_t> choose_one_victim(std::span<const RetractionCandidate> running,
+                                           Victims order = Victims::least_lost);
 
 }  // namespace baton::policy

@@ -47,6 +47,15 @@ struct World {
 
 }  // namespace
 
+TEST_CASE("Admission: a retracted request comes back when the pages fit that it does not share") {
+  const std::vector<ActiveRequest> active{{1700, 1700, 107}};
+  ActiveRequest retracted{1680, 1680};
+  CHECK(resume({&retracted, 1}, active, 20, {}) == 0);
+  retracted.pages_shared = 100;
+  CHECK(resume({&retracted, 1}, active, 20, {}) == 1);
+  CHECK(resume({&retracted, 1}, active, 4, {}) == 0);
+}
+
 TEST_CASE("Admission: a step is full when prompts and single rows make up its budget, and never without a prompt") {
   CHECK_FALSE(step_is_full(0, 300, 256));
   CHECK_FALSE(step_is_full(200, 55, 256));

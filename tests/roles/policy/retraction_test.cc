@@ -23,6 +23,7 @@ TEST_CASE("Retraction: where the latest go, age alone decides") {
   const std::vector<RetractionCandidate> running{{1, 10, 2, 1, true}, {9, 10, 2, 1, true}, {9, 10, 2, 1, true}};
   CHECK(choose_victims(running, 0, Victims::latest) == std::vector<std::size_t>{2});
   CHECK(choose_victims(running, 0, Victims::least_lost) == std::vector<std::size_t>{0});
+  CHECK(choose_one_victim(running, Victims::latest) == std::vector<std::size_t>{2});
   std::vector<RetractionCandidate> held = running;
   held[2].retractable = false;
   CHECK(choose_victims(held, 0, Victims::latest) == std::vector<std::size_t>{1});

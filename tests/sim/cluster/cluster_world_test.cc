@@ -1,6 +1,10 @@
 #include "sim/cluster/cluster_world.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -54,6 +58,111 @@ TEST_CASE("ClusterWorld: a retracted request's pages take their time to the host
   CHECK(last_end_ms(1e6, policy::Retraction::copy) == doctest::Approx(at_once + 2 * copied_ms).epsilon(1e-9));
   CHECK(last_end_ms(1e6, policy::Retraction::recompute) ==
         doctest::Approx(last_end_ms(0, policy::Retraction::recompute)));
+}
+
+// Times to the first token of the requests by their ids, and how many prompt tokens the engines computed.
+struct Waits {
+  std::map<std::string, double> ttft_ms;
+  std::uint64_t computed = 0;
+};
+
+Waits waits(const ClusterPlan& plan, std::vector<TraceRequest> requests) {
+  ListSource source(std::move(requests));
+  struct Sink final : ReplaySink {
+    Waits waits;
+    void tokens(TimePoint, std::span<const TimePoint>) override {}
+    void ended(const TraceRequest& request, const RequestRecord& record) override {
+      CHECK(record.ok());
+      waits.ttft_ms[request.id] = record.ttft_ms;
+    }
+  } sink;
+  ClusterWorld world(plan, source, sink, {});
+  world.run();
+  for (const auto& [rank, account] : world.accounts()) {
+    sink.waits.computed += account.prefill_tokens;
+  }
+  return sink.waits;
+}
+
+TraceRequest one_request(const std::string& id, Duration arrival, std::uint32_t input, std::uint32_t output) {
+  TraceRequest request;
+  request.id = id;
+  request.arrival = arrival;
+  request.input_tokens = input;
+  request.output_tokens = output;
+  return request;
+}
+
+// Two requests of twelve pages run, one of them is made to go after the twentieth step, and comes back at once: 12 ms
+// each way. Whoever arrives at whatever moment of it waits for that and for a few steps, not for a request to end.
+TEST_CASE("ClusterWorld: who arrives while pages go to the host and back is admitted as soon as they are back") {
+  ClusterPlan plan = small_plan(1, 1, 4000);
+  plan.decode.host_bytes_per_s = 1e6;
+  plan.decode_config.retract_every = 20;
+  for (int ms = 10; ms < 80; ++ms) {
+    CAPTURE(ms);
+    const Waits seen = waits(plan, {one_request("a", {}, 160, 400), one_request("b", {}, 160, 400),
+                                    one_request("x", std::chrono::milliseconds(ms), 16, 10)});
+    CHECK(seen.ttft_ms.at("x") < 45);
+  }
+}
+
+// Each prompt fills a step of 10 ms. One request decodes all along, so that a step always runs while the next is made
+// up.
+TEST_CASE("ClusterWorld: prompts that queue fill one step after the other, also where steps are planned ahead") {
+  for (const bool ahead : {false, true}) {
+    CAPTURE(ahead);
+    ClusterPlan plan = small_plan(0, 1, 4000);
+    plan.aggregated = true;
+    auto cost = std::make_shared<LinearCost>();
+    cost->constant = 10'000'000;
+    cost->prefill_token = cost->decode_sequence = cost->context_thousand = 0;
+    plan.decode.cost = cost;
+    plan.decode_config.step.step_tokens = 256;
+    plan.decode_config.plan_ahead = ahead;
+    std::vector<TraceRequest> requests{one_request("0", {}, 16, 200)};
+    for (int i = 1; i <= 20; ++i) {
+      requests.push_back(one_request(std::to_string(i), std::chrono::milliseconds(15), 255, 2));
+    }
+    const Waits seen = waits(plan, std::move(requests));
+    CHECK(seen.ttft_ms.at("20") < 10 * (20 + 4));
+  }
+}
+
+TEST_CASE("ClusterWorld: prompts are in as many stages of a pipeline at once as it has") {
+  const auto last_ms = [](std::uint32_t stages) {
+    ClusterPlan plan = small_plan(0, 1, 4000);
+    plan.aggregated = true;
+    auto cost = std::make_shared<LinearCost>();
+    cost->pipeline = stages;
+    plan.decode.cost = cost;
+    plan.decode_config.step.step_tokens = 256;
+    plan.decode_config.steps_in_flight = stages;
+    std::vector<TraceRequest> requests;
+    for (int i = 0; i < 40; ++i) {
+      requests.push_back(one_request(std::to_string(i), {}, 256, 1));
+    }
+    return waits(plan, std::move(requests)).ttft_ms.at("39");
+  };
+  CHECK(last_ms(4) < 0.3 * last_ms(1));
+}
+
+// 1,300 tokens in blocks of 512: names for 64 of 81 pages. The request that is retracted shares them with the other.
+TEST_CASE("ClusterWorld: what is computed again is what the cache has not, also where only some pages have names") {
+  ClusterPlan plan = small_plan(0, 1, 4000);
+  plan.aggregated = true;
+  plan.prefix_cache = true;
+  plan.decode_config.retract_every = 20;
+  plan.decode_config.retraction = policy::Retraction::recompute;
+  TraceRequest request = one_request("a", {}, 1300, 30);
+  request.block_tokens = 512;
+  request.blocks = {1, 2};
+  TraceRequest later = request;
+  later.id = "b";
+  later.arrival = std::chrono::milliseconds(18);  // when the first one's prompt is there
+  const Waits seen = waits(plan, {request, later});
+  CHECK(seen.computed > 1300 + 2 * (1300 - 1024));
+  CHECK(seen.computed < 1300 + 2 * (1300 - 1024) + 100);
 }
 
 TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, also where pages are short") {
