@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well a calibrated simulation predicts a real server on this machine.
 
-    tools/check_calibration.py --baton build/release/baton [--mode pd] [--seconds 40] [--rate 1.5]
+    tools/check_calibration.py --baton build/release/baton [--mode pd] [--seconds 90] [--rate 1.5]
 
 Starts `baton serve`, sends it a first load to fit a cost model to (--step-log, baton sim
 --calibrate), then a second one of other arrivals and lengths, and replays that one in the simulator. Prints measured
@@ -104,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baton", required=True, help="the program, from a release build")
     parser.add_argument("--mode", choices=MODES, default="aggregated")
-    parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--seconds", type=float, default=90)
     parser.add_argument("--rate", type=float, default=1.5, help="requests a second of the load that is predicted")
     parser.add_argument("--keep", help="folder for the logs and the cluster file")
     options = parser.parse_args()

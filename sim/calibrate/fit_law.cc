@@ -18,6 +18,7 @@ constexpr std::size_t kStepsMin = 50;
 constexpr double kBusyGapMax = 0.003;  // s: a rank that waits longer between steps had nothing to do
 constexpr std::size_t kHeldOutEvery = 5;
 constexpr int kSweeps = 3000;
+constexpr int kRefits = 3;
 constexpr std::uint32_t kNoSplit = 1U << 20;
 
 using Terms = std::array<double, kTerms>;
@@ -54,16 +55,17 @@ double predict(const Terms& law, const Terms& terms) {
   return ms;
 }
 
-// min over x >= 0 of the sum of (terms . x - ms)^2 / ms. Weights between those of relative and of absolute errors:
-// short steps count, and the sum of all steps comes out right.
-Terms solve(const std::vector<Sample>& samples) {
+// min over x >= 0 of the sum of (terms . x - ms)^2 / expected. Weights between those of relative and of absolute
+// errors: short steps count, and the sum of all steps comes out right.
+Terms solve(const std::vector<Sample>& samples, const std::vector<double>& expected) {
   std::array<Terms, kTerms> square{};
   Terms side{};
-  for (const Sample& sample : samples) {
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const Sample& sample = samples[s];
     for (std::size_t i = 0; i < kTerms; ++i) {
-      side[i] += sample.terms[i];
+      side[i] += sample.terms[i] * sample.ms / expected[s];
       for (std::size_t j = 0; j < kTerms; ++j) {
-        square[i][j] += sample.terms[i] * sample.terms[j] / sample.ms;
+        square[i][j] += sample.terms[i] * sample.terms[j] / expected[s];
       }
     }
   }
@@ -79,6 +81,23 @@ Terms solve(const std::vector<Sample>& samples) {
       }
       law[i] = std::max(0.0, rest / square[i][i]);
     }
+  }
+  return law;
+}
+
+// What a step is expected to take is what the law says: by its measured time a step that was held up would count for
+// less than one that was not, and the law would be too fast. The first law can but go by measured times.
+Terms solve(const std::vector<Sample>& samples) {
+  std::vector<double> expected;
+  for (const Sample& sample : samples) {
+    expected.push_back(sample.ms);
+  }
+  Terms law = solve(samples, expected);
+  for (int i = 0; i < kRefits; ++i) {
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      expected[s] = std::max(predict(law, samples[s].terms), 1e-3 * samples[s].ms);
+    }
+    law = solve(samples, expected);
   }
   return law;
 }

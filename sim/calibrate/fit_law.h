@@ -1,8 +1,8 @@
 // From a step log to the law (sim/cost/step_law.h) that fits it best.
 //
-// Least squares, weighted by 1 / time, with coefficients that are not negative, by coordinate descent on the normal
-// equations; the decode batch size from which the second set of coefficients holds is searched. A law for each role,
-// since prompts and decode differ. Every fifth step is held out: the error there is what to expect of new loads.
+// Least squares, weighted by 1 / expected time, with coefficients that are not negative, by coordinate descent on the
+// normal equations; the decode batch size from which the second set of coefficients holds is searched. A law for each
+// role, since prompts and decode differ. Every fifth step is held out: the error there is what to expect of new loads.
 #pragma once
 
 #include <cstddef>

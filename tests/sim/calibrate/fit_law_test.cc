@@ -75,6 +75,23 @@ TEST_CASE("fit_laws: noise of 20 % leaves the sum of all steps within 1 %, and i
   CHECK(fit.held_out_error == doctest::Approx(0.1).epsilon(0.15));
 }
 
+// As on a machine that others use too.
+TEST_CASE("fit_laws: steps that are held up count for as much as others") {
+  StepLog log = draw_log(some_law(), 0.1, 8000);
+  Random random(2);
+  for (LoggedStep& step : log.steps) {
+    step.seconds *= random.chance(0.1) ? 3 : 1;
+  }
+  const auto model = make_law_model(fit_laws(log).at(Role::aggregated).law, 1);
+  double predicted = 0;
+  double measured = 0;
+  for (const LoggedStep& step : log.steps) {
+    predicted += seconds(model->cost(step.load).total);
+    measured += step.seconds;
+  }
+  CHECK(predicted == doctest::Approx(measured).epsilon(0.015));
+}
+
 TEST_CASE("fit_laws: what a busy rank does between two steps counts") {
   StepLog log = draw_log(some_law(), 0, 500);
   double at = 0;
