@@ -149,17 +149,20 @@ void read_memory(TableReader& pool, PoolSpec& spec) {
   spec.collective_gib = pool.number_or("collective_gib", 0, kGib);
 }
 
-void read_limits(TableReader& pool, std::uint32_t stages, PoolLimits& limits) {
+// Not of further pools, whose keys of this kind are thus unknown ones at the least.
+void read_rules(TableReader& pool, PoolSpec& spec) {
+  PoolLimits& limits = spec.limits;
   limits.step_tokens = pool.count_or("step_tokens", limits.step_tokens, kTokens);
   limits.step_sequences = pool.count_or("step_sequences", limits.step_sequences, {1, 1u << 20});
   limits.running_max = pool.count_or("running_max", limits.running_max, {1, 1u << 20});
   limits.lookahead_tokens = pool.count_or("lookahead_tokens", limits.lookahead_tokens, {0, 1u << 24});
   limits.waiting_max = pool.count_or("waiting_max", limits.waiting_max, {1, 1u << 24});
-  limits.steps_in_flight = pool.count_or("steps_in_flight", stages, {1, 1024});
+  limits.steps_in_flight = pool.count_or("steps_in_flight", spec.setup.parallel.pp, {1, 1024});
   limits.even_steps = pool.flag_or("even_steps", limits.even_steps);
   limits.plan_ahead = pool.flag_or("plan_ahead", limits.plan_ahead);
   limits.retraction = pool.choice_or("retraction", limits.retraction, kRetractions);
   limits.victims = pool.choice_or("victims", limits.victims, kVictims);
+  spec.prefix_cache = pool.flag_or("prefix_cache", spec.prefix_cache);
 }
 
 // What a rank reaches over its links: its own setting, that of [links], or what its GPUs have together.
@@ -247,11 +250,12 @@ PoolSpec read_pool(TableReader pool, PoolRole role, const PoolContext& shared) {
   }
   read_exchange(pool, role, spec.setup);
   refuse_without_effect(pool, spec, shared.cluster.links);
-  read_limits(pool, spec.further ? spec.limits.steps_in_flight : spec.setup.parallel.pp, spec.limits);
+  if (!spec.further) {
+    read_rules(pool, spec);
+  }
   read_setup(pool, spec);
   read_memory(pool, spec);
   spec.running_tokens = pool.count_or("running_tokens", 0, {0, 1u << 24});
-  spec.prefix_cache = pool.flag_or("prefix_cache", spec.prefix_cache);
   read_rates(pool, shared, spec);
   pool.finish();
   check_pool(pool, spec);

@@ -11,11 +11,15 @@ bool is_of(std::string_view key, const std::array<std::string_view, kCount>& key
   return std::ranges::find(keys, key) != keys.end();
 }
 
+// Keys of PoolLimits, and prefix_cache: what schedulers do, which is one setting for all ranks of a role.
+constexpr std::array<std::string_view, 3> kPromptRules{"step_tokens", "step_sequences", "prefix_cache"};
+constexpr std::array<std::string_view, 8> kDecodeRules{"running_max",     "lookahead_tokens", "waiting_max",
+                                                       "steps_in_flight", "even_steps",       "plan_ahead",
+                                                       "retraction",      "victims"};
+
 std::string_view unused_by_role(PoolRole role, std::string_view key) {
-  constexpr std::array<std::string_view, 11> kDecode{
-      "running_max",     "lookahead_tokens", "waiting_max", "running_tokens", "graph_batches", "speculation",
-      "steps_in_flight", "even_steps",       "plan_ahead",  "retraction",     "victims"};
-  if (role == PoolRole::prefill && is_of(key, kDecode)) {
+  constexpr std::array<std::string_view, 3> kOfDecode{"running_tokens", "graph_batches", "speculation"};
+  if (role == PoolRole::prefill && (is_of(key, kDecodeRules) || is_of(key, kOfDecode))) {
     return "it is of decode, and this pool computes prompts only";
   }
   if (role != PoolRole::prefill && key == "step_sequences") {
@@ -28,9 +32,8 @@ std::string_view unused_by_role(PoolRole role, std::string_view key) {
 }
 
 std::string_view unused_by_others(bool further, std::string_view key) {
-  constexpr std::array<std::string_view, 8> kShared{"step_tokens", "step_sequences",  "running_max", "lookahead_tokens",
-                                                    "waiting_max", "steps_in_flight", "even_steps",  "prefix_cache"};
-  return further && is_of(key, kShared) ? "the first of these pools says it for all of them" : "";
+  const bool shared = is_of(key, kPromptRules) || is_of(key, kDecodeRules);
+  return further && shared ? "the first of these pools says it for all of them" : "";
 }
 
 std::string_view unused_by_experts(const StepSetup& setup, std::string_view key) {

@@ -143,6 +143,12 @@ TEST_CASE("ClusterSpec: a pool may have ranks of several kinds, and the first sa
   const std::string h100 = "hardware = \"h100\"\ncost = \"roofline\"\n";
   CHECK(contains(refusal(with_kinds(h100 + "running_max = 9\n")),
                  "c.toml:16: decode[1].running_max: it would have no effect: the first of these pools says it"));
+  for (const char* line : {"step_tokens = 9", "lookahead_tokens = 9", "waiting_max = 9", "plan_ahead = true",
+                           "retraction = \"copy\"", "victims = \"latest\""}) {
+    CAPTURE(line);
+    CHECK(
+        contains(refusal(with_kinds(h100 + line + "\n")), "it would have no effect: the first of these pools says it"));
+  }
   CHECK(contains(refusal(with_kinds(h100 + "pp = 2\n")), "decode[1].pp: pools of one role have equally many stages"));
   CHECK(contains(refusal(with_kinds("hardware = \"h101\"\ncost = \"roofline\"\n")), "c.toml:14: decode[1].hardware"));
   const std::string head = std::string(kSmall).substr(0, std::string(kSmall).find("[decode]"));
