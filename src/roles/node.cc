@@ -79,9 +79,6 @@ void Node::build_routers() {
     ranks.prefill = ranks.decode;
   }
   Engine& engine = world_.engine(ranks.decode.front().rank);
-  // What the smallest pool holds: a request may be sent to any of them.
-  const auto smallest = std::ranges::min_element(ranks.decode, {}, [this](PeerId peer) { return pages_of(peer.rank); });
-  const std::uint64_t pool_tokens = std::uint64_t{pages_of(smallest->rank)} * engine.kv_layout().page_tokens;
   config_.router.vocab_size = engine.vocab_size();
   if (config_.prefix_cache) {
     PrefixRouting& prefix = config_.router.prefix;
@@ -90,8 +87,7 @@ void Node::build_routers() {
     prefix.pages_total = cache_pages();
     prefix.seed = config_.seed;
   }
-  config_.router.max_context =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.context_length(), pool_tokens));
+  limit_requests(ranks, engine);
   for (std::uint32_t i = 0; i < config_.routers; ++i) {
     RouterConfig router = config_.router;
     router.index = i;
@@ -102,6 +98,21 @@ void Node::build_routers() {
     routers_.push_back(
         std::make_unique<Router>(world_.front, link_of(self), ranks, router, world_.metrics, traces_.at(self)));
     link_.attach_router(self, routers_.back()->inbox().sender());
+  }
+}
+
+// To what the smallest pools hold, as a request may be sent to any rank. Equal prefill pools set no limit here: each of
+// their ranks refuses the same prompts itself.
+void Node::limit_requests(const RouterRanks& ranks, const Engine& engine) {
+  const auto size = [this](PeerId peer) { return pages_of(peer.rank); };
+  const auto tokens = [&](PeerId peer) {
+    const std::uint64_t held = std::uint64_t{size(peer)} * engine.kv_layout().page_tokens;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(engine.context_length(), held));
+  };
+  config_.router.max_context = tokens(*std::ranges::min_element(ranks.decode, {}, size));
+  if (config_.copying && !config_.aggregated) {
+    const auto [smallest, largest] = std::ranges::minmax_element(ranks.prefill, {}, size);
+    config_.router.max_prompt = size(*smallest) < size(*largest) ? tokens(*smallest) : 0;
   }
 }
 

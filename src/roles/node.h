@@ -47,7 +47,7 @@ struct NodeConfig {
   Liveness liveness;       // heartbeats of the ranks; none where all end together with the process
   PrefillConfig prefill;
   DecodeConfig decode;
-  RouterConfig router;  // max_context, vocab_size, liveness, prefix and index are filled in
+  RouterConfig router;  // max_context, max_prompt, vocab_size, liveness, prefix and index are filled in
 
   // Whose pools hold what was computed of prompts.
   bool caches_on_decode() const noexcept { return aggregated || !copying; }
@@ -128,6 +128,7 @@ class Node final {
   void build_prefill(RankId rank, PeerId self);
   void build_decode(RankId rank, PeerId self);
   void build_routers();
+  void limit_requests(const RouterRanks& ranks, const Engine& engine);
   std::uint32_t pages_of(RankId rank) const;
   std::uint64_t cache_pages() const;  // of all pools that keep prefixes
   PeerId draw_peer(RankId rank);

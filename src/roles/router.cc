@@ -144,6 +144,11 @@ std::optional<Failure> Router::check(const GenerationRequest& request) const {
                    fmt::format("{} prompt tokens and {} output tokens are {}, more than the {} of the context",
                                request.prompt.size(), request.stop.max_tokens, total, config_.max_context));
   }
+  if (config_.max_prompt > 0 && request.prompt.size() > config_.max_prompt) {
+    return Failure(Errc::too_large, kOrigin,
+                   fmt::format("{} prompt tokens are more than the {} that the smallest prefill pool holds",
+                               request.prompt.size(), config_.max_prompt));
+  }
   for (const TokenId id : {request.prompt.least(), request.prompt.largest()}) {
     if (id < 0 || static_cast<std::uint32_t>(id) >= config_.vocab_size) {
       return Failure(Errc::invalid_argument, kOrigin,

@@ -50,6 +50,7 @@ struct RouterConfig {
   std::size_t open_max = 1024;                      // requests at one time; more are refused as overloaded (429)
   Duration time_limit = std::chrono::seconds(600);  // for requests that name none
   std::uint32_t max_context = 0;                    // prompt and output together
+  std::uint32_t max_prompt = 0;                     // the prompt alone; 0: no limit of its own
   std::uint32_t vocab_size = 0;
   Liveness liveness;  // how it learns which ranks live
   PrefixRouting prefix;

@@ -181,6 +181,23 @@ TEST_CASE("Router: requests that can never work are refused with the numbers, be
   });
 }
 
+TEST_CASE("Router: a prompt longer than every prefill rank can take is refused, however short its output") {
+  RouterConfig config;
+  config.max_prompt = 20;
+  Bench bench(config);
+  bench.run([&]() -> Task<> {
+    const auto fits = bench.router.start(bench.request(20));
+    CHECK(bench.link.sent.size() == 2);  // a job for each leg
+    const auto large = bench.router.start(bench.request(21));
+    const FinishEvent finish = co_await end_of(*large);
+    CHECK(finish.failure->code == Errc::too_large);
+    CHECK(finish.failure->message.find("21") != std::string::npos);
+    CHECK(bench.link.sent.size() == 2);
+    fits->abort();
+    co_await end_of(*fits);
+  });
+}
+
 TEST_CASE("Router: load that is done makes a rank attractive again") {
   Bench bench;
   bench.run([&]() -> Task<> {

@@ -251,4 +251,17 @@ TEST_CASE("ClusterWorld: no request is taken that the smallest decode pool could
   CHECK(replay(plan, requests, true).failures == large);
 }
 
+TEST_CASE("ClusterWorld: no prompt is taken that the smallest prefill pool could not hold") {
+  ClusterPlan plan = in_two_kinds(small_plan(2, 2, 100));
+  plan.more_prefill[0].pages = 10;  // 160 tokens
+  const std::vector<TraceRequest> requests = random_requests(4, 40, std::chrono::milliseconds(2), 300, 100);
+  const auto large = static_cast<std::uint64_t>(
+      std::ranges::count_if(requests, [](const TraceRequest& request) { return request.input_tokens > 160; }));
+  REQUIRE(large > 0);
+  const LogSink log = replay(plan, requests, true);
+  CHECK(log.failures == large);
+  CHECK(std::ranges::none_of(log.lines,
+                             [](const std::string& line) { return line.find("prefill/") != std::string::npos; }));
+}
+
 }  // namespace baton::sim
