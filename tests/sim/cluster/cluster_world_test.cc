@@ -1,6 +1,7 @@
 #include "sim/cluster/cluster_world.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,6 +24,14 @@ LogSink replay(const ClusterPlan& plan, const std::vector<TraceRequest>& request
   CHECK(world.node().drained());
   CHECK(sink.lines.size() == requests.size());
   return sink;
+}
+
+// Its whole blocks are those of all others of the family.
+void share_blocks(TraceRequest& request, std::uint64_t family) {
+  request.block_tokens = 16;
+  for (std::uint32_t block = 0; block < request.input_tokens / request.block_tokens; ++block) {
+    request.blocks.push_back(family * 1000 + block);
+  }
 }
 
 }  // namespace
@@ -166,6 +175,7 @@ TEST_CASE("ClusterWorld: what is computed again is what the cache has not, also 
 }
 
 TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, also where pages are short") {
+  std::array<std::uint64_t, 2> cached_tokens{};  // with prefill and decode apart, aggregated
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -186,13 +196,20 @@ TEST_CASE("ClusterWorld: rounds leave every client's log as single steps do, als
     plan.decode.host_bytes_per_s = seed % 4 < 2 ? 1e6 : 0;
     const auto gap = std::chrono::microseconds(500 + pick(20'000));
     std::vector<TraceRequest> requests = random_requests(seed, 60, gap, 300, 120);
+    plan.prefix_cache = pick(2) == 0;
+    for (TraceRequest& request : requests) {
+      share_blocks(request, pick(4));
+    }
     LogSink single = replay(plan, requests, false);
     LogSink rounds = replay(plan, requests, true);
+    cached_tokens[plan.aggregated ? 1 : 0] += rounds.cached_tokens;
     CHECK(single.lines == rounds.lines);
     std::ranges::sort(single.gaps);
     std::ranges::sort(rounds.gaps);
     CHECK(single.gaps == rounds.gaps);
   }
+  CHECK(cached_tokens[0] > 10'000);
+  CHECK(cached_tokens[1] > 10'000);
 }
 
 // A plan with the same ranks, of which the last of each role are written down as a kind of their own.

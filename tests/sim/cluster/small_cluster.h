@@ -65,18 +65,20 @@ struct LogSink final : ReplaySink {
   std::vector<std::string> lines;
   std::vector<TimePoint> gaps;  // every token but first ones
   std::uint64_t failures = 0;
+  std::uint64_t cached_tokens = 0;  // of all prompts
 
   void tokens(TimePoint, std::span<const TimePoint> ends) override {
     gaps.insert(gaps.end(), ends.begin(), ends.end());
   }
   void ended(const TraceRequest& request, const RequestRecord& record) override {
     failures += record.ok() ? 0 : 1;
+    cached_tokens += record.cached_tokens;
     std::string line = fmt::format("{} {} {} {} {} {} {}", request.id, record.arrival_s, record.ttft_ms,
                                    record.itl_max_ms, record.e2e_ms, record.output_tokens, record.error_origin);
     for (const double stage : record.stages_ms) {
       line += fmt::format(" {}", stage);
     }
-    lines.push_back(line + fmt::format(" {} {}", record.chunks, record.retractions));
+    lines.push_back(line + fmt::format(" {} {} {}", record.chunks, record.cached_tokens, record.retractions));
   }
 };
 
