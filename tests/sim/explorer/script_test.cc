@@ -118,7 +118,8 @@ TEST_CASE("script: a message has only faults of its kind") {
 }
 
 TEST_CASE("script: a file that is not there is said to be so") {
-  CHECK_THROWS_WITH(read_script("tests/no-such-script.toml"), "tests/no-such-script.toml: cannot be read");
+  CHECK_THROWS_WITH(read_script("tests/no-such-script.toml"),
+                    "tests/no-such-script.toml: cannot be read: No such file or directory");
 }
 
 TEST_CASE("time_text: exact, and read as the same time") {
