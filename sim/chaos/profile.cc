@@ -34,7 +34,18 @@ class Draw final {
   Random random_;
 };
 
-enum Stream : std::uint64_t { kNode = 1, kClient, kMessage, kWrite, kTimed, kScarce, kPatience, kFront, kPrefix };
+enum Stream : std::uint64_t {
+  kNode = 1,
+  kClient,
+  kMessage,
+  kWrite,
+  kTimed,
+  kScarce,
+  kPatience,
+  kFront,
+  kPrefix,
+  kWays
+};
 
 void draw_node(const Profile& profile, Scenario& scenario) {
   Draw draw(scenario.seed, kNode);
@@ -217,6 +228,14 @@ void leave_out(const Profile& profile, Scenario& scenario) {
   }
 }
 
+// Other ways of a decode rank to retract and to plan.
+void draw_ways(Scenario& scenario) {
+  Draw draw(scenario.seed, kWays);
+  scenario.recompute = draw.chance(0.4);
+  scenario.latest_first = draw.chance(0.3);
+  scenario.plan_ahead = draw.chance(0.4);
+}
+
 Profile make(const char* name, const char* what, double messages, double writes, double crashes, double slowness,
              double impatience, double scarcity, double shared) {
   return {name, what, messages, writes, crashes, slowness, impatience, scarcity, shared, {}};
@@ -257,6 +276,7 @@ Scenario draw_scenario(const Profile& profile, std::uint64_t seed) {
   draw_message_faults(profile, scenario);
   draw_timed_faults(profile, scenario);
   leave_out(profile, scenario);
+  draw_ways(scenario);
   return scenario;
 }
 

@@ -68,6 +68,9 @@ struct Scenario {
   std::uint32_t open_max = 64;
   std::uint32_t lookahead_tokens = 8;
   std::uint32_t retract_every = 0;
+  bool recompute = false;     // what retracted requests had is computed again instead of copied to the host and back
+  bool latest_first = false;  // the latest of the batch are retracted, instead of those who lose least
+  bool plan_ahead = false;    // decode steps are made up while the ones before them run
   Duration heartbeat = std::chrono::milliseconds(20);  // zero: no membership
   Duration latency{0};                                 // of every message, at most; zero: none
   // what happens

@@ -102,6 +102,9 @@ NodeConfig World::node_config() const {
   config.decode.waiting_max = scenario_.waiting_max;
   config.decode.admission.lookahead_tokens = scenario_.lookahead_tokens;
   config.decode.retract_every = scenario_.retract_every;
+  config.decode.retraction = scenario_.recompute ? policy::Retraction::recompute : policy::Retraction::copy;
+  config.decode.victims = scenario_.latest_first ? policy::Victims::latest : policy::Victims::least_lost;
+  config.decode.plan_ahead = scenario_.plan_ahead;
   config.router.open_max = scenario_.open_max;
   config.router.time_limit = std::chrono::seconds(2);
   config.router.seed = scenario_.seed;

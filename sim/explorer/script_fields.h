@@ -115,6 +115,9 @@ void visit_fields(Visitor& visitor, Scenario& scenario) {
   visitor.count("open_max", scenario.open_max, {1, 100'000});
   visitor.count("lookahead_tokens", scenario.lookahead_tokens, {0, 100'000});
   visitor.count("retract_every", scenario.retract_every, {0, 1'000'000});
+  visitor.flag("recompute", scenario.recompute);
+  visitor.flag("latest_first", scenario.latest_first);
+  visitor.flag("plan_ahead", scenario.plan_ahead);
   visitor.time("heartbeat", scenario.heartbeat);
   visitor.time("latency", scenario.latency);
   visitor.time("delay_max", scenario.delay_max);

@@ -49,6 +49,9 @@ const std::vector<void (*)(Scenario&)>& simpler_settings() {
   static const std::vector<void (*)(Scenario&)> kSettings{
       to_default<&Scenario::prefix_cache>,
       to_default<&Scenario::retract_every>,
+      to_default<&Scenario::recompute>,
+      to_default<&Scenario::latest_first>,
+      to_default<&Scenario::plan_ahead>,
       to_default<&Scenario::lookahead_tokens>,
       to_default<&Scenario::rooms_max>,
       to_default<&Scenario::open_max>,

@@ -54,6 +54,22 @@ TEST_CASE("World: a few dozen seeds of every profile break no rule, and meet the
   }
 }
 
+TEST_CASE("World: requests are retracted, and steps planned, in all the ways there are") {
+  std::array<std::size_t, 8> retractions{};
+  const RunOptions keeping{.keep_history = true};
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const Scenario scenario = draw_scenario(find_profile("scarcity").value(), seed);
+    const RunReport report = run_scenario(scenario, keeping);
+    const std::size_t way =
+        (scenario.recompute ? 1 : 0) + (scenario.latest_first ? 2 : 0) + (scenario.plan_ahead ? 4 : 0);
+    retractions[way] += static_cast<std::size_t>(std::ranges::count_if(
+        report.history, [](const TraceEvent& event) { return event.name == std::string_view("retracted"); }));
+  }
+  for (const std::size_t count : retractions) {
+    CHECK(count > 0);
+  }
+}
+
 TEST_CASE("World: no pair of state and event is reached that is said to be impossible") {
   Coverage coverage;
   for (const char* name : {"all", "crashes", "network", "scarcity", "clients"}) {
