@@ -6,13 +6,16 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "sim/cluster/cluster_cost.h"
 #include "sim/cluster/run_cluster.h"
+#include "sim/cost/csv_table.h"
 #include "sim/workload/open_trace.h"
 #include "tests/sim/cluster/small_cluster.h"
 
@@ -92,31 +95,26 @@ Served serve(const ClusterSpec& cluster) {
 
 using Sweep = std::map<std::uint32_t, Served>;  // by the number of nodes that compute prompts
 
-// `decode_slowdown`: how much longer decode steps take than by the cost model; they are bound by memory.
-Sweep sweep(double decode_slowdown) {
-  ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
-  cluster.decode.setup.hardware.memory_bytes_per_s /= decode_slowdown;
-  Sweep seen;
-  for (std::uint32_t prefill = 5; prefill <= 11; ++prefill) {
-    cluster.prefill->ranks = prefill;
-    cluster.decode.ranks = 16 - prefill;
-    const Served& served = seen[prefill] = serve(cluster);
-    fmt::print(
-        "{:>2} to {:>2}, decode steps {} times as long: {:.2f} % of requests effective ({:.2f} % by their "
-        "longest gaps), mean TTFT {:.0f} ms, TPOT {:.1f} ms\n",
-        prefill, 16 - prefill, decode_slowdown, 100 * served.effective, 100 * served.effective_always, served.ttft_ms,
-        served.tpot_ms);
-  }
-  return seen;
+const Sweep& sweep() {
+  static const Sweep all = [] {
+    ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
+    Sweep seen;
+    for (std::uint32_t prefill = 5; prefill <= 11; ++prefill) {
+      cluster.prefill->ranks = prefill;
+      cluster.decode.ranks = 16 - prefill;
+      const Served& served = seen[prefill] = serve(cluster);
+      fmt::print(
+          "{:>2} to {:>2}: {:.1f} % of requests effective ({:.1f} % by their longest gaps), mean TTFT {:.0f} ms, TPOT "
+          "{:.1f} ms\n",
+          prefill, 16 - prefill, 100 * served.effective, 100 * served.effective_always, served.ttft_ms, served.tpot_ms);
+    }
+    return seen;
+  }();
+  return all;
 }
 
-const Sweep& measured() {
-  static const Sweep seen = sweep(1);
-  return seen;
-}
-
-std::uint32_t best_of(const Sweep& seen, double Served::* share) {
-  return std::ranges::max_element(seen, {}, [&](const auto& split) { return split.second.*share; })->first;
+std::uint32_t best_by(double Served::* share) {
+  return std::ranges::max_element(sweep(), {}, [&](const auto& split) { return split.second.*share; })->first;
 }
 
 TEST_CASE("Mooncake: the conversations' prefixes are 37.4 % of their prompts, and smaller caches hold less") {
@@ -133,39 +131,45 @@ TEST_CASE("Mooncake: the conversations' prefixes are 37.4 % of their prompts, an
   CHECK(curve[50] > 0.95 * all);
 }
 
+TEST_CASE("Mooncake: its decode ranks take the time that Splitwise's authors measured, within 7 %") {
+  const ClusterSpec cluster = read_cluster("examples/clusters/mooncake-70b.toml");
+  const std::unique_ptr<CostModel> model = make_cost_model(cluster.decode);
+  const CsvTable table = CsvTable::read("tests/data/groundtruth/splitwise_llama2_70b_a100.csv");
+  REQUIRE(table.rows() == 12);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto sequences = static_cast<std::uint32_t>(table.number(row, table.column("sequences")));
+    const auto context = static_cast<std::uint32_t>(table.number(row, table.column("context")));
+    StepLoad load;
+    for (std::uint32_t i = 0; i < sequences; ++i) {
+      load.add_decode(context / sequences);
+    }
+    const double measured = table.number(row, table.column("decode_ms"));
+    CHECK(1e3 * seconds(model->cost(load).total) == doctest::Approx(measured).epsilon(0.07));
+  }
+}
+
 // Figure 15 of the paper: of 16 nodes, 5 to 11 compute prompts, and the "effective request capacity" is the share of
 // requests whose first token comes within 10 s and whose TBT is at most 100 ms. TBT is the mean of a request's longest
-// tenth of gaps, which lies between the mean of all and the longest one: both are counted here, and agree.
+// tenth of gaps, which lies between the mean of all and the longest one: both are counted here.
 //
-// Missed: the share grows from 33 % (5 to 11) over 87 % (6 to 10) and 98.5 % (7 to 9) to 99.4 % (11 to 5), and does not
-// fall again, because decode steps take 17 ms and no number of them that five nodes have comes near 100 ms.
-TEST_CASE("Mooncake: of 16 nodes, 7 to 9 should compute prompts on the synthetic trace" * doctest::should_fail()) {
-  const std::uint32_t best = best_of(measured(), &Served::effective);
-  CHECK((best >= 7 && best <= 9));
-}
-
-TEST_CASE("Mooncake: fewer than 7 of 16 nodes are too few for prompts, and more make first tokens come sooner") {
-  const Sweep& seen = measured();
-  const double best = seen.at(best_of(seen, &Served::effective)).effective;
-  for (const auto& [prefill, served] : seen) {
-    CAPTURE(prefill);
-    CHECK(served.effective == served.effective_always);
-    CHECK((served.effective > 0.99 * best) == (prefill >= 7));
-  }
-  for (std::uint32_t prefill = 7; prefill < 11; ++prefill) {
-    CHECK(seen.at(prefill + 1).ttft_ms < seen.at(prefill).ttft_ms);
-    CHECK(seen.at(prefill + 1).tpot_ms > seen.at(prefill).tpot_ms);
-  }
-}
-
-// What the published optimum would take: decode steps of some 75 ms (at 60 it begins to show). Splitwise's authors
-// measured 45 ms (one sequence) to 72 ms (64) for a model of this shape on 8 A100 in 2023 (Mutinifni/splitwise-sim);
-// what Mooncake's own engine took is not published, so nothing is set by this.
-TEST_CASE("Mooncake: with decode steps five times as long, 7 to 9 of 16 nodes do compute prompts best") {
-  const Sweep seen = sweep(5);
+// What steps of Mooncake's own engine took is not published. With decode steps by the data sheet or by constants fitted
+// to later engines (17 ms) five nodes are enough for decode, and the share does not fall again towards 11 to 5. With
+// those that Splitwise's authors measured on the same kind of GPU it does. Their prompts, at 5,300
+// tokens a second and node, are too slow for this trace at any split, which Mooncake's were not.
+TEST_CASE("Mooncake: of 16 nodes, 7 to 9 compute prompts best on the synthetic trace") {
   for (const auto share : {&Served::effective, &Served::effective_always}) {
-    const std::uint32_t best = best_of(seen, share);
+    const std::uint32_t best = best_by(share);
     CHECK((best >= 7 && best <= 9));
+    for (const std::uint32_t edge : {5U, 11U}) {
+      CHECK(sweep().at(edge).*share < 0.95 * (sweep().at(best).*share));
+    }
+  }
+}
+
+TEST_CASE("Mooncake: the more nodes compute prompts, the sooner first tokens come, and the later the others") {
+  for (std::uint32_t prefill = 6; prefill < 11; ++prefill) {
+    CHECK(sweep().at(prefill + 1).ttft_ms < sweep().at(prefill).ttft_ms);
+    CHECK(sweep().at(prefill + 1).tpot_ms > sweep().at(prefill).tpot_ms);
   }
 }
 
