@@ -154,8 +154,8 @@ TEST_CASE("Mooncake: its decode ranks take the time that Splitwise's authors mea
 //
 // What steps of Mooncake's own engine took is not published. With decode steps by the data sheet or by constants fitted
 // to later engines (17 ms) five nodes are enough for decode, and the share does not fall again towards 11 to 5. With
-// those that Splitwise's authors measured on the same kind of GPU it does. Their prompts, at 5,300
-// tokens a second and node, are too slow for this trace at any split, which Mooncake's were not.
+// those that Splitwise's authors measured on the same kind of GPU it does. Their prompts, at 5,300 tokens a second and
+// node, are too slow for this trace at any split, which Mooncake's were not.
 TEST_CASE("Mooncake: of 16 nodes, 7 to 9 compute prompts best on the synthetic trace") {
   for (const auto share : {&Served::effective, &Served::effective_always}) {
     const std::uint32_t best = best_by(share);

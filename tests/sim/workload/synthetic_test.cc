@@ -137,7 +137,7 @@ TEST_CASE("parse_synthetic: what makes no sense is refused with its line and key
   CHECK(refusal_of("prefix-zipf = 1") == "l.toml: prefix-zipf has no effect without prefix-groups");
   CHECK(refusal_of("lengths = \"x\"\noutput = 3") == "l.toml: output has no effect beside lengths, which gives both");
   CHECK(refusal_of("block-tokens = 32").starts_with("l.toml: block-tokens has no effect where nothing is shared"));
-  CHECK(refusal([] { read_synthetic("no/such.toml"); }) == "no/such.toml: cannot be read");
+  CHECK(refusal([] { read_synthetic("no/such.toml"); }) == "no/such.toml: cannot be read: No such file or directory");
 }
 
 TEST_CASE("synthetic_settings: each has a text that it takes itself") {
