@@ -17,7 +17,7 @@ Duration StepCost::of(const StepBatch& batch) const {
 Task<StepOutput> TimedEngine::step(StepBatch batch) {
   const Duration half = cost_.of(batch) / 2;
   co_await sleep_until(context_, context_.now() + half);
-  Task<StepOutput> pending = inner_->step(std::move(batch));
+  Task<StepOutput> pending = inner().step(std::move(batch));
   StepOutput output = co_await std::move(pending);
   co_await sleep_until(context_, context_.now() + half);
   co_return output;

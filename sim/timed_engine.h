@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "model/engine/engine.h"
 #include "runtime/context.h"
+#include "sim/wrapped_engine.h"
 
 namespace baton {
 
@@ -16,21 +16,16 @@ struct StepCost {
   Duration of(const StepBatch& batch) const;
 };
 
-class TimedEngine final : public Engine {
+class TimedEngine final : public WrappedEngine {
  public:
   TimedEngine(Context& context, std::unique_ptr<Engine> inner, StepCost cost)
-      : context_(context), inner_(std::move(inner)), cost_(cost) {}
+      : WrappedEngine(std::move(inner)), context_(context), cost_(cost) {}
 
   // Half of the time passes before the inner step, half after it. Cancelled in the first half, nothing is computed.
   Task<StepOutput> step(StepBatch batch) override;
 
-  const KvLayout& kv_layout() const noexcept override { return inner_->kv_layout(); }
-  std::uint32_t vocab_size() const noexcept override { return inner_->vocab_size(); }
-  std::uint32_t context_length() const noexcept override { return inner_->context_length(); }
-
  private:
   Context& context_;
-  std::unique_ptr<Engine> inner_;
   StepCost cost_;
 };
 

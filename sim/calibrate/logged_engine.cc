@@ -11,7 +11,7 @@ Task<StepOutput> LoggedEngine::step(StepBatch batch) {
   logged.load = load_of(batch);
   Context& context = *Context::current();
   const TimePoint began = context.now();
-  Task<StepOutput> pending = inner_->step(std::move(batch));
+  Task<StepOutput> pending = inner().step(std::move(batch));
   StepOutput output = co_await std::move(pending);
   logged.begin_s = seconds(began - epoch_);
   logged.seconds = seconds(context.now() - began);

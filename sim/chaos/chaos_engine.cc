@@ -20,7 +20,7 @@ Task<StepOutput> ChaosEngine::step(StepBatch batch) {
   if (failing_ > 0) {
     throw Error(Errc::internal, "the device failed, as the scenario says");
   }
-  Task<StepOutput> pending = inner_->step(std::move(batch));
+  Task<StepOutput> pending = inner().step(std::move(batch));
   StepOutput output = co_await std::move(pending);
   ledger_.step_ends(rank_, pages);
   co_return output;
