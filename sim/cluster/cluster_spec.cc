@@ -245,7 +245,7 @@ std::string ClusterSpec::effective() const {
     write_links(lines, links);
   }
   lines.section("routing");
-  lines.word("policy", routing);
+  lines.word("policy", policy::to_string(routing));
   lines.section("slo");
   lines.time("ttft_ms", slo.ttft, kMilli);
   lines.time("tpot_ms", slo.tpot, kMilli);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "roles/policy/retraction.h"
+#include "roles/policy/routing.h"
 #include "runtime/ids.h"
 #include "runtime/time.h"
 #include "sim/cost/step_law.h"
@@ -120,7 +121,7 @@ struct ClusterSpec {
   std::vector<PoolSpec> more_decode;
 
   LinkSpec links;
-  std::string routing = "least-loaded";  // a policy by name, as `--routing` has it
+  policy::Routing routing = policy::Routing::least_loaded;
   SloSpec slo;
   std::map<std::string, double> usd_per_gpu_hour;  // by the hardware's name in this file
   Duration time_limit{};

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,22 +61,15 @@ void read_links(TableReader& top, ClusterSpec& spec, PoolContext& shared) {
   table->finish();
 }
 
-std::string known_policies() {
-  using policy::Routing;
-  std::string known;
-  for (const Routing routing :
-       {Routing::round_robin, Routing::random, Routing::least_loaded, Routing::power_of_two, Routing::prefix_aware}) {
-    known += fmt::format("{}\"{}\"", known.empty() ? "one of " : ", ", policy::to_string(routing));
-  }
-  return known;
-}
-
 void read_routing(TableReader& top, ClusterSpec& spec) {
+  using policy::Routing;
+  std::array<std::pair<std::string_view, Routing>, 5> policies;
+  std::ranges::transform(std::array{Routing::round_robin, Routing::random, Routing::least_loaded, Routing::power_of_two,
+                                    Routing::prefix_aware},
+                         policies.begin(),
+                         [](Routing routing) { return std::pair(policy::to_string(routing), routing); });
   if (auto table = top.table_or_none("routing")) {
-    spec.routing = table->word_or("policy", spec.routing);
-    if (!policy::parse_routing(spec.routing)) {
-      table->refuse("policy", fmt::format("{} is wanted, not \"{}\"", known_policies(), spec.routing));
-    }
+    spec.routing = table->choice_or("policy", spec.routing, policies);
     table->finish();
   }
 }

@@ -79,14 +79,6 @@ void place_all(const ClusterSpec& spec, ClusterPlan& plan) {
   }
 }
 
-policy::Routing routing_of(const std::string& name) {
-  const std::optional<policy::Routing> routing = policy::parse_routing(name);
-  if (!routing) {
-    throw Error(Errc::invalid_argument, fmt::format("unknown routing policy '{}'", name));
-  }
-  return *routing;
-}
-
 void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   if (spec.prefill) {
     plan.prefill_config.steps_in_flight = spec.prefill->setup.parallel.pp;
@@ -104,7 +96,7 @@ void configure_roles(const ClusterSpec& spec, ClusterPlan& plan) {
   plan.decode_config.plan_ahead = limits.plan_ahead;
   plan.decode_config.retraction = limits.retraction;
   plan.decode_config.victims = limits.victims;
-  plan.router_config.routing = routing_of(spec.routing);
+  plan.router_config.routing = spec.routing;
   plan.router_config.open_max = kAtOnceMax;
   plan.router_config.time_limit = spec.time_limit;
 }
