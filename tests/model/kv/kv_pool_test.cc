@@ -11,17 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/model/kv/tiny_prompts.h"
+
 namespace baton {
 namespace {
-
-KvLayout tiny_layout() {
-  KvLayout layout;
-  layout.layers = 1;
-  layout.kv_heads = 1;
-  layout.head_dim = 8;
-  layout.page_tokens = 4;
-  return layout;
-}
 
 std::vector<PageId> pages_of(const KvLease& lease) {
   return {lease.pages().begin(), lease.pages().end()};

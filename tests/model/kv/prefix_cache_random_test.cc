@@ -7,23 +7,11 @@
 
 #include "model/kv/kv_pool.h"
 #include "model/kv/prefix_keys.h"
+#include "tests/model/kv/tiny_prompts.h"
 #include "tests/support/pick.h"
 
 namespace baton {
 namespace {
-
-constexpr std::uint32_t kPageTokens = 4;
-
-KvLayout tiny_layout() {
-  KvLayout layout;
-  layout.layers = 1;
-  layout.kv_heads = 1;
-  layout.head_dim = 8;
-  layout.page_tokens = kPageTokens;
-  return layout;
-}
-
-using Keys = std::vector<std::uint64_t>;
 
 // The pool beside a plain account of who holds what. Every page's bytes say which prefix it was computed for.
 class CacheRun final {

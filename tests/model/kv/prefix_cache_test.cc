@@ -7,22 +7,10 @@
 #include <doctest/doctest.h>
 
 #include "model/kv/kv_pool.h"
+#include "tests/model/kv/tiny_prompts.h"
 
 namespace baton {
 namespace {
-
-constexpr std::uint32_t kPageTokens = 4;
-
-KvLayout tiny_layout() {
-  KvLayout layout;
-  layout.layers = 1;
-  layout.kv_heads = 1;
-  layout.head_dim = 8;
-  layout.page_tokens = kPageTokens;
-  return layout;
-}
-
-using Keys = std::vector<std::uint64_t>;
 
 std::vector<PageId> pages_of(const KvLease& lease) {
   return {lease.pages().begin(), lease.pages().end()};

@@ -9,17 +9,10 @@
 #include "sim/cost/kernel_model.h"
 #include "sim/cost/step_law.h"
 #include "sim/cost/step_model.h"
+#include "tests/sim/cost/named_setup.h"
 
 namespace baton::sim {
 namespace {
-
-StepSetup setup_of(const char* model, const char* hardware, Parallel parallel = {}) {
-  StepSetup setup;
-  setup.model = load_model(model);
-  setup.hardware = load_hardware(hardware);
-  setup.parallel = parallel;
-  return setup;
-}
 
 std::vector<std::unique_ptr<CostModel>> all_kinds() {
   std::vector<std::unique_ptr<CostModel>> models;

@@ -7,17 +7,10 @@
 
 #include "runtime/random.h"
 #include "tests/sim/cost/error_text.h"
+#include "tests/sim/cost/named_setup.h"
 
 namespace baton::sim {
 namespace {
-
-StepSetup setup_of(const char* model, const char* hardware, Parallel parallel = {}) {
-  StepSetup setup;
-  setup.model = load_model(model);
-  setup.hardware = load_hardware(hardware);
-  setup.parallel = parallel;
-  return setup;
-}
 
 // DeepSeek-V3 over 72 H100, decode.
 StepSetup wide_setup() {
