@@ -46,7 +46,12 @@ class CostModel {
 
   // One rank alone, several steps in a row: the first has this load, and in each one after it every running sequence
   // is a token longer (StepLoad::grow_decode). What cost() says of each, to the nanosecond.
-  virtual void round_costs(StepLoad load, std::span<StepCost> costs) const = 0;
+  virtual void round_costs(StepLoad load, std::span<StepCost> costs) const {
+    for (StepCost& round : costs) {
+      round = cost(load);
+      load.grow_decode();
+    }
+  }
 
   // The ranks of one expert-parallel or attention-DP group step together: the slowest sets the time, ranks with an
   // empty load take part in the collectives. Needs one load per rank, at least one.

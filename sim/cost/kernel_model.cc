@@ -85,13 +85,6 @@ class KernelModel final : public CostModel {
 
   StepCost cost(const StepLoad& load) const override;
 
-  void round_costs(StepLoad load, std::span<StepCost> costs) const override {
-    for (StepCost& round : costs) {
-      round = cost(load);
-      load.grow_decode();
-    }
-  }
-
   StepCost group_cost(std::span<const StepLoad> loads) const override {
     BATON_CHECK(loads.size() == 1, loads.size());
     return cost(loads.front());

@@ -39,13 +39,6 @@ class LawModel final : public CostModel {
     return cost;
   }
 
-  void round_costs(StepLoad load, std::span<StepCost> costs) const override {
-    for (StepCost& round : costs) {
-      round = cost(load);
-      load.grow_decode();
-    }
-  }
-
   StepCost group_cost(std::span<const StepLoad> loads) const override {
     BATON_CHECK(!loads.empty());
     StepCost slowest;

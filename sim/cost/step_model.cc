@@ -280,11 +280,7 @@ StepCost StepModel<Source>::price(Loads loads) const {
 template <class Source>
 void StepModel<Source>::round_costs(StepLoad load, std::span<StepCost> costs) const {
   if (load.prefill_tokens > 0 || load.empty() || mixture_layers_ > 0 || setup_.speculation.drafts > 0) {
-    for (StepCost& cost : costs) {
-      cost = price(Loads(&load, 1));
-      load.grow_decode();
-    }
-    return;
+    return CostModel::round_costs(load, costs);
   }
   const double rows = rows_of(load);
   const double moved = 2 * roofline_.all_reduce(rows);

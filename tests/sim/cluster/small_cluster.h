@@ -32,12 +32,6 @@ struct LinearCost final : CostModel {
     cost.by_layer[static_cast<std::size_t>(CostLayer::fitted)] = cost.total;
     return cost;
   }
-  void round_costs(StepLoad load, std::span<StepCost> costs) const override {
-    for (StepCost& round : costs) {
-      round = cost(load);
-      load.grow_decode();
-    }
-  }
   StepCost group_cost(std::span<const StepLoad> loads) const override { return cost(loads.front()); }
   std::uint32_t stages() const noexcept override { return pipeline; }
   std::string describe() const override { return "linear"; }
